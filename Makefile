@@ -1,0 +1,70 @@
+# The developer's day in a page. `make` alone lists the targets.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+UV := $(or $(shell command -v uv),.tools/uv/bin/uv)
+BIN := .venv/bin
+# No interpreter is ever downloaded: klamm runs on the one that is here.
+export UV_PYTHON_DOWNLOADS = never
+export UV_PROJECT_ENVIRONMENT = .venv
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+.PHONY: run
+run: setup ## a broker, a topic, a record there and back; stays up until Ctrl-C (ONCE=1: ends by itself)
+	@$(BIN)/klamm demo $(if $(ONCE),--once)
+
+.PHONY: setup
+setup: .venv/.ready ## prepare .venv and nothing else
+
+.venv/.ready: pyproject.toml uv.lock | $(UV)
+	@$(UV) sync --quiet --frozen --python $(PYTHON)
+	@touch $@
+
+# Some systems split venv from Python, so pip alone is tried as well.
+.tools/uv/bin/uv:
+	@echo "fetching uv into .tools (once)" >&2
+	@{ $(PYTHON) -m venv .tools/uv >/dev/null 2>&1 && .tools/uv/bin/pip install --quiet uv; } \
+	  || { rm -rf .tools/uv && $(PYTHON) -m pip install --quiet --target .tools/uv uv; } \
+	  || { rm -rf .tools/uv; echo "klamm needs pip or venv for $(PYTHON) to fetch uv; on Debian: apt-get install python3-venv" >&2; exit 1; }
+
+.PHONY: test
+test: setup ## every test but those that need foreign clients or a real Kafka
+	@$(BIN)/pytest -n 2 -m "not compat and not oracle"
+
+.PHONY: oracle
+oracle: setup ## klamm's bytes and answers against Java's serializers and a real Apache Kafka
+	@$(BIN)/pytest -m oracle
+
+.PHONY: compat
+compat: setup ## real clients against klamm: Python, Java, C, JavaScript, Go
+	@$(BIN)/pytest -m compat
+
+.PHONY: lint
+lint: setup ## format, lint and types
+	@$(BIN)/ruff format --check src tests bench
+	@$(BIN)/ruff check src tests bench
+	@$(BIN)/mypy
+
+.PHONY: check
+check: lint test ## what a change must pass
+
+.PHONY: format
+format: setup ## let the formatter decide
+	@$(BIN)/ruff format src tests bench
+	@$(BIN)/ruff check --fix src tests bench
+
+.PHONY: docs
+docs: setup ## write the generated reference pages
+	@$(BIN)/python tests/tidy/reference_pages.py
+
+.PHONY: bench
+bench: setup ## klamm's own load, and a reference broker beside it if REFERENCE=host:port names one
+	@$(BIN)/python -m bench $(if $(REFERENCE),--reference $(REFERENCE))
+
+.PHONY: clean
+clean: ## remove what the targets made
+	@rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis

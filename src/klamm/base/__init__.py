@@ -1,0 +1,1 @@
+"""Words that every layer may use; imports nothing of ours."""

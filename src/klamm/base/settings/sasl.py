@@ -1,0 +1,58 @@
+"""SASL logins. None of it acts yet: every listener is plain text."""
+
+from klamm.base.settings.checks import OneOf
+from klamm.base.settings.declare import Mode, Setting, accepted
+from klamm.base.settings.kinds import Kind
+
+# fmt: off
+ROWS: tuple[Setting, ...] = (
+    accepted("sasl.server.max.receive.size", Kind.INT, 524_288, doc="Largest message during a SASL login."),
+    accepted("sasl.mechanism.inter.broker.protocol", Kind.STRING, "GSSAPI", mode=Mode.PER_BROKER, doc="SASL mechanism between brokers."),
+    accepted("sasl.enabled.mechanisms", Kind.LIST, ("GSSAPI",), mode=Mode.PER_BROKER, doc="SASL mechanisms offered to clients."),
+    accepted("sasl.server.callback.handler.class", Kind.CLASS, None, doc="Java class that checks a SASL login."),
+    accepted("sasl.kerberos.principal.to.local.rules", Kind.LIST, ("DEFAULT",), mode=Mode.PER_BROKER, doc="Rules that turn a Kerberos principal into a user name."),
+    accepted("sasl.jaas.config", Kind.PASSWORD, None, mode=Mode.PER_BROKER, doc="Login settings in the format of Java's JAAS."),
+    accepted("sasl.client.callback.handler.class", Kind.CLASS, None, doc="Java class that answers the questions of a SASL client."),
+    accepted("sasl.login.class", Kind.CLASS, None, doc="Java class that logs in."),
+    accepted("sasl.login.callback.handler.class", Kind.CLASS, None, doc="Java class that answers the questions of a login."),
+    accepted("sasl.kerberos.service.name", Kind.STRING, None, mode=Mode.PER_BROKER, doc="Kerberos service name of the brokers."),
+    accepted("sasl.kerberos.kinit.cmd", Kind.STRING, "/usr/bin/kinit", mode=Mode.PER_BROKER, doc="Path of Kerberos' kinit."),
+    accepted("sasl.kerberos.ticket.renew.window.factor", Kind.DOUBLE, 0.8, mode=Mode.PER_BROKER, doc="Share of a ticket's life after which it is renewed."),
+    accepted("sasl.kerberos.ticket.renew.jitter", Kind.DOUBLE, 0.05, mode=Mode.PER_BROKER, doc="Random share added to the renewal time."),
+    accepted("sasl.kerberos.min.time.before.relogin", Kind.LONG, 60_000, mode=Mode.PER_BROKER, doc="Shortest time between two Kerberos logins."),
+    accepted("sasl.login.refresh.window.factor", Kind.DOUBLE, 0.8, mode=Mode.PER_BROKER, doc="Share of a credential's life after which it is refreshed."),
+    accepted("sasl.login.refresh.window.jitter", Kind.DOUBLE, 0.05, mode=Mode.PER_BROKER, doc="Random share added to the refresh time."),
+    accepted("sasl.login.refresh.min.period.seconds", Kind.SHORT, 60, mode=Mode.PER_BROKER, doc="Shortest time before a credential is refreshed."),
+    accepted("sasl.login.refresh.buffer.seconds", Kind.SHORT, 300, mode=Mode.PER_BROKER, doc="Time before the end of a credential that refreshing leaves free."),
+    accepted("sasl.login.connect.timeout.ms", Kind.INT, None, doc="Longest wait for a connection to the token provider."),
+    accepted("sasl.login.read.timeout.ms", Kind.INT, None, doc="Longest wait for an answer of the token provider."),
+    accepted("sasl.login.retry.backoff.max.ms", Kind.LONG, 10_000, doc="Longest pause between two tries to reach the token provider."),
+    accepted("sasl.login.retry.backoff.ms", Kind.LONG, 100, doc="First pause between two tries to reach the token provider."),
+    accepted("sasl.oauthbearer.jwt.retriever.class", Kind.CLASS, "org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever", doc="Java class that fetches OAuth tokens."),
+    accepted("sasl.oauthbearer.jwt.validator.class", Kind.CLASS, "org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator", doc="Java class that checks OAuth tokens."),
+    accepted("sasl.oauthbearer.scope", Kind.STRING, None, doc="Scope asked for with an OAuth token."),
+    accepted("sasl.oauthbearer.client.credentials.client.id", Kind.STRING, None, doc="Client id of the OAuth client credentials grant."),
+    accepted("sasl.oauthbearer.client.credentials.client.secret", Kind.PASSWORD, None, doc="Client secret of the OAuth client credentials grant."),
+    accepted("sasl.oauthbearer.assertion.algorithm", Kind.STRING, "RS256", check=OneOf(("ES256", "RS256"), any_case=True), doc="Algorithm that signs an OAuth assertion."),
+    accepted("sasl.oauthbearer.assertion.claim.aud", Kind.STRING, None, doc="Audience claim of an OAuth assertion."),
+    accepted("sasl.oauthbearer.assertion.claim.exp.seconds", Kind.INT, 300, at_least=0, at_most=86_400, doc="Life of an OAuth assertion."),
+    accepted("sasl.oauthbearer.assertion.claim.iss", Kind.STRING, None, doc="Issuer claim of an OAuth assertion."),
+    accepted("sasl.oauthbearer.assertion.claim.jti.include", Kind.BOOLEAN, False, doc="Give each OAuth assertion an id of its own."),
+    accepted("sasl.oauthbearer.assertion.claim.nbf.seconds", Kind.INT, 60, at_least=0, at_most=3_600, doc="How far in the past an OAuth assertion begins to hold."),
+    accepted("sasl.oauthbearer.assertion.claim.sub", Kind.STRING, None, doc="Subject claim of an OAuth assertion."),
+    accepted("sasl.oauthbearer.assertion.file", Kind.STRING, None, doc="File with a ready OAuth assertion."),
+    accepted("sasl.oauthbearer.assertion.private.key.file", Kind.STRING, None, doc="File of the private key that signs OAuth assertions."),
+    accepted("sasl.oauthbearer.assertion.private.key.passphrase", Kind.PASSWORD, None, doc="Passphrase of that private key."),
+    accepted("sasl.oauthbearer.assertion.template.file", Kind.STRING, None, doc="File with header and claims of OAuth assertions."),
+    accepted("sasl.oauthbearer.scope.claim.name", Kind.STRING, "scope", doc="Claim that holds the scope of a token."),
+    accepted("sasl.oauthbearer.sub.claim.name", Kind.STRING, "sub", doc="Claim that holds the user of a token."),
+    accepted("sasl.oauthbearer.token.endpoint.url", Kind.STRING, None, doc="Address where OAuth tokens are fetched."),
+    accepted("sasl.oauthbearer.jwks.endpoint.url", Kind.STRING, None, doc="Address of the keys that verify OAuth tokens."),
+    accepted("sasl.oauthbearer.jwks.endpoint.refresh.ms", Kind.LONG, 3_600_000, doc="Time after which those keys are fetched again."),
+    accepted("sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", Kind.LONG, 100, doc="First pause between two tries to fetch those keys."),
+    accepted("sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms", Kind.LONG, 10_000, doc="Longest pause between two tries to fetch those keys."),
+    accepted("sasl.oauthbearer.clock.skew.seconds", Kind.INT, 30, doc="Difference of clocks that a token check forgives."),
+    accepted("sasl.oauthbearer.expected.audience", Kind.LIST, (), doc="Audiences a token may be meant for; any where none is named."),
+    accepted("sasl.oauthbearer.expected.issuer", Kind.STRING, None, doc="Issuer a token must come from; any where none is named."),
+)
+# fmt: on

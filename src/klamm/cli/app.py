@@ -1,0 +1,107 @@
+"""The `klamm` command: the first word names a file of this package, the rest of the line is that file's.
+
+A table and not one typer application, for the sake of `klamm serve`: typer costs about 150 ms and 15 MB, rich and
+confluent-kafka as much again, and a broker needs none of them. So the top level is plain text, `serve` and `storage`
+parse with argparse, and every other command is a typer application that is imported when it is called.
+"""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NamedTuple, Protocol, cast
+
+from klamm import __version__
+from klamm.cli.output import CommandError, UsageError, complain, leave_quietly
+
+OK, CLUSTER_ERROR, USAGE_ERROR, INTERRUPTED = 0, 1, 2, 130
+
+
+class Command(NamedTuple):
+    module: str
+    summary: str
+
+
+class CommandModule(Protocol):
+    def run(self, arguments: Sequence[str]) -> int: ...
+
+
+SECTIONS: dict[str, dict[str, Command]] = {
+    "Run": {
+        "serve": Command("klamm.cli.serve", "Run a broker."),
+        "demo": Command("klamm.cli.demo", "Start a broker and show a produce and a consume."),
+        "storage": Command("klamm.cli.storage", "Prepare a data directory, or say what is in it."),
+    },
+    "Use": {
+        "topic": Command("klamm.cli.topic", "Create, list, describe, alter and delete topics."),
+        "produce": Command("klamm.cli.produce", "Send records from stdin or files."),
+        "consume": Command("klamm.cli.consume", "Print the records of a topic."),
+        "cluster": Command("klamm.cli.cluster", "Say who is in the cluster."),
+    },
+    "Look inside": {
+        "log": Command("klamm.cli.log.command", "Dump and verify log files, without a broker."),
+        "protocol": Command("klamm.cli.protocol", "Show the messages and their compiled codecs."),
+        "doctor": Command(
+            "klamm.cli.doctor", "Check this machine, the data directory and the broker."
+        ),
+    },
+}
+COMMANDS = {name: command for section in SECTIONS.values() for name, command in section.items()}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = dispatch(words)
+        sys.stdout.flush()
+    except UsageError as problem:
+        complain(problem)
+        return USAGE_ERROR
+    except CommandError as failure:
+        complain(failure)
+        return CLUSTER_ERROR
+    except BrokenPipeError:
+        return leave_quietly()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code
+
+
+def dispatch(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(overview())
+        return OK if words else USAGE_ERROR
+    if words[0] in ("-V", "--version", "version"):
+        print(f"klamm {__version__}")
+        return OK
+    if words[0] not in COMMANDS:
+        raise UsageError(f"there is no command {words[0]!r}", hint=_nearest(words[0]))
+    module = cast(CommandModule, import_module(COMMANDS[words[0]].module))
+    return module.run(words[1:])
+
+
+def overview() -> str:
+    lines = [
+        "Usage: klamm COMMAND [OPTIONS] [ARGUMENTS]",
+        "",
+        "Apache Kafka rebuilt in Python: a broker, and the commands to work with it or with any Kafka.",
+    ]
+    for title, commands in SECTIONS.items():
+        lines += ["", f"{title}:"]
+        lines += [f"  {name:<10}{command.summary}" for name, command in commands.items()]
+    return "\n".join([*lines, "", *_OVERVIEW_END])
+
+
+_OVERVIEW_END = (
+    "Answers go to stdout, as tables on a terminal and as one JSON object per line in a pipe (-o table|json decides).",
+    "Exit codes: 0 done, 1 the cluster or the machine said no, 2 wrong usage.",
+    "The broker to ask: -b HOST:PORT, or KLAMM_BOOTSTRAP, or 127.0.0.1:9092.",
+    "More: klamm COMMAND --help, klamm --version",
+)
+
+
+def _nearest(word: str) -> str:
+    # Imported here: a right command should not pay for the advice on a wrong one.
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, COMMANDS, n=1)
+    return f"klamm {near[0]}" if near else "klamm --help"

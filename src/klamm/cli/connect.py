@@ -1,0 +1,237 @@
+"""How the commands reach a cluster: the options they share, the clients, and errors that say what to try.
+
+Speaks only through confluent-kafka, so that it works with any Kafka; imports it when a client is made.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar
+
+import typer
+
+from klamm.base.ids import TopicPartition
+from klamm.cli.output import CommandError, Format, UsageError
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, KafkaError, Producer
+    from confluent_kafka.admin import AdminClient, ClusterMetadata
+
+T = TypeVar("T")
+ClientSettings: TypeAlias = Mapping[str, str | int | float | bool]
+
+DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
+CONNECT_TIMEOUT_S = 3.0
+ANSWER_TIMEOUT_S = 15.0
+
+Bootstrap = Annotated[
+    str,
+    typer.Option(
+        "--bootstrap",
+        "-b",
+        envvar="KLAMM_BOOTSTRAP",
+        metavar="HOST:PORT",
+        help="The broker to ask first; several with commas.",
+    ),
+]
+Properties = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--property",
+        "-X",
+        metavar="KEY=VALUE",
+        help="A librdkafka property, for example security.protocol=ssl.",
+    ),
+]
+Output = Annotated[
+    Format | None,
+    typer.Option(
+        "--output", "-o", help="How to print the answer [default: table on a terminal, else json]."
+    ),
+]
+
+
+def command_group(summary: str) -> typer.Typer:
+    """Plain help and plain errors: they are read in pipes and logs as often as on a terminal, and start faster."""
+    return typer.Typer(
+        help=summary,
+        add_completion=False,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+
+
+def run_typer(app: typer.Typer, name: str, arguments: Sequence[str]) -> int:
+    """Let typer parse and print its usage errors; ours pass through to `main`."""
+    try:
+        app(args=list(arguments), prog_name=f"klamm {name}")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    return 0
+
+
+def key_values(pairs: Iterable[str] | None, *, option: str) -> dict[str, str]:
+    found = {}
+    for pair in pairs or ():
+        key, equals, value = pair.partition("=")
+        if not key or not equals:
+            raise UsageError(f"{option} {pair!r} is not of the form KEY=VALUE")
+        found[key] = value
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Where to connect and how; makes the clients."""
+
+    bootstrap: str
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def at(cls, bootstrap: str, properties: Iterable[str] | None = None) -> Cluster:
+        """Checked at once: a refused connection is known in a millisecond, librdkafka would retry for long."""
+        check_reachable(bootstrap)
+        return cls(bootstrap, key_values(properties, option="-X"))
+
+    def admin(self) -> AdminClient:
+        from confluent_kafka.admin import AdminClient
+
+        with _config_mistakes_as_usage():
+            return AdminClient(self._config({}), logger=_silent_logger())
+
+    def producer(self, settings: ClientSettings) -> Producer:
+        from confluent_kafka import Producer
+
+        with _config_mistakes_as_usage():
+            return Producer(self._config(settings), logger=_silent_logger())
+
+    def consumer(self, settings: ClientSettings) -> Consumer:
+        from confluent_kafka import Consumer
+
+        with _config_mistakes_as_usage():
+            return Consumer(self._config(settings), logger=_silent_logger())
+
+    def _config(self, settings: ClientSettings) -> dict[str, str | int | float | bool]:
+        return {
+            "bootstrap.servers": self.bootstrap,
+            "client.id": "klamm-cli",
+            **settings,
+            **self.properties,
+        }
+
+
+def check_reachable(bootstrap: str) -> None:
+    """Any one address that accepts a connection is enough, as for a client."""
+    reasons = []
+    for address in bootstrap.split(","):
+        host, port = parse_address(address)
+        try:
+            socket.create_connection((host, port), timeout=CONNECT_TIMEOUT_S).close()
+        except ConnectionRefusedError:
+            reasons.append(f"nothing listens on {host}:{port}")
+        except TimeoutError:
+            reasons.append(f"{host}:{port} did not answer within {CONNECT_TIMEOUT_S:.0f} s")
+        except OSError as error:
+            reasons.append(f"{host}:{port}: {error.strerror or error}")
+        else:
+            return
+    raise CommandError(
+        "no broker to talk to",
+        why="; ".join(reasons),
+        hint="start one with `klamm serve`, or name another with -b HOST:PORT or KLAMM_BOOTSTRAP",
+    )
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """host, host:port, [ipv6]:port, each with or without PLAINTEXT:// before it."""
+    host, colon, port = text.strip().rpartition("://")[2].rpartition(":")
+    if not colon or port.endswith("]"):
+        host, port = host + colon + port, "9092"
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise UsageError(
+            f"{text!r} is not an address", hint="-b HOST:PORT, for example -b 127.0.0.1:9092"
+        )
+    return host.strip("[]"), int(port)
+
+
+def answer(future: Future[T], what: str) -> T:
+    """The broker's answer, or the reason why there is none."""
+    from confluent_kafka import KafkaException
+
+    try:
+        return future.result(timeout=2 * ANSWER_TIMEOUT_S)
+    except KafkaException as error:
+        raise explain(what, error.args[0]) from error
+
+
+def cluster_metadata(admin: AdminClient, *, timeout_s: float = ANSWER_TIMEOUT_S) -> ClusterMetadata:
+    from confluent_kafka import KafkaException
+
+    try:
+        return admin.list_topics(timeout=timeout_s)
+    except KafkaException as error:
+        raise explain("the cluster does not answer", error.args[0]) from error
+
+
+def partitions_of(admin: AdminClient, topic: str) -> list[TopicPartition]:
+    """Asked with DescribeTopics: a Metadata request for one topic may create it."""
+    from confluent_kafka import TopicCollection
+
+    futures = admin.describe_topics(TopicCollection([topic]), request_timeout=ANSWER_TIMEOUT_S)
+    described = answer(futures[topic], f"topic {topic} cannot be read")
+    return [TopicPartition(topic, partition.id) for partition in described.partitions]
+
+
+def explain(what: str, error: KafkaError) -> CommandError:
+    return CommandError(
+        what, why=f"{error.str()} ({error.name()})", hint=HINTS.get(error.name(), "")
+    )
+
+
+_UNREACHABLE = "is the broker healthy? `klamm doctor`; does it advertise an address this machine can reach? `klamm cluster info`"
+_ALLOWED = "ask for the right to do this, or log in with -X sasl.mechanism=... -X sasl.username=..."
+HINTS = {
+    "_TRANSPORT": _UNREACHABLE,
+    "_ALL_BROKERS_DOWN": _UNREACHABLE,
+    "_TIMED_OUT": _UNREACHABLE,
+    "_MSG_TIMED_OUT": _UNREACHABLE,
+    "UNKNOWN_TOPIC_OR_PART": "`klamm topic list` shows what exists, `klamm topic create` makes a topic",
+    "_UNKNOWN_TOPIC": "`klamm topic list` shows what exists, `klamm topic create` makes a topic",
+    "_UNKNOWN_PARTITION": "`klamm topic describe` shows the partitions",
+    "TOPIC_ALREADY_EXISTS": "`klamm topic describe` shows it, --if-not-exists accepts it",
+    "INVALID_REPLICATION_FACTOR": "`klamm cluster info` shows how many brokers there are; -r 1 needs one",
+    "INVALID_PARTITIONS": "a topic can only grow: name more partitions than `klamm topic describe` shows",
+    "TOPIC_AUTHORIZATION_FAILED": _ALLOWED,
+    "CLUSTER_AUTHORIZATION_FAILED": _ALLOWED,
+    "SASL_AUTHENTICATION_FAILED": _ALLOWED,
+    "_AUTHENTICATION": _ALLOWED,
+    "MSG_SIZE_TOO_LARGE": "raise max.message.bytes: `klamm topic alter TOPIC --config max.message.bytes=...`",
+    "NOT_ENOUGH_REPLICAS": "`klamm topic describe` shows the in-sync replicas; min.insync.replicas wants more",
+}
+
+
+@contextmanager
+def _config_mistakes_as_usage() -> Iterator[None]:
+    from confluent_kafka import KafkaException
+
+    try:
+        yield
+    except KafkaException as error:
+        raise UsageError(
+            "the client refuses its settings",
+            why=error.args[0].str(),
+            hint="look at the -X options",
+        ) from error
+
+
+def _silent_logger() -> logging.Logger:
+    """librdkafka tells of every lost connection; what matters comes back as an error of the call."""
+    logger = logging.getLogger("klamm.cli.librdkafka")
+    logger.setLevel(logging.CRITICAL + 1)
+    return logger

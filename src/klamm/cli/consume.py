@@ -1,0 +1,332 @@
+"""`klamm consume`: print the records of topics, from and to where one likes. By assignment: it never joins a group."""
+
+from __future__ import annotations
+
+import re
+import time
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from klamm.base.ids import TopicPartition
+from klamm.cli.connect import (
+    DEFAULT_BOOTSTRAP,
+    Bootstrap,
+    Cluster,
+    Properties,
+    command_group,
+    explain,
+    partitions_of,
+    run_typer,
+)
+from klamm.cli.offsets import Span, parse_range, resolve
+from klamm.cli.output import (
+    CommandError,
+    Format,
+    Json,
+    UsageError,
+    flush,
+    format_or_default,
+    json_line,
+    unescape,
+    write,
+)
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, Message
+
+app = command_group("Print the records of a topic.")
+Printer: TypeAlias = "Callable[[Message], bytes]"
+
+# One call into librdkafka brings up to this many records; printing is then flushed once.
+RECORDS_PER_CALL = 1_000
+
+
+def run(arguments: Sequence[str]) -> int:
+    return run_typer(app, "consume", arguments)
+
+
+@app.command()
+def consume(
+    topics: Annotated[list[str], typer.Argument(metavar="TOPIC", help="Topics, by name.")],
+    o: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-o",
+            "--offset",
+            "--output",
+            metavar="OFFSET|json|table",
+            help="Where from, and how to print.",
+        ),
+    ] = None,
+    partitions: Annotated[
+        list[str] | None, typer.Option("--partitions", "-p", metavar="N[,N...]", help="Only these.")
+    ] = None,
+    count: Annotated[int | None, typer.Option("--count", "-n", min=0, help="Stop after N.")] = None,
+    exit_at_end: Annotated[
+        bool, typer.Option("--exit", "-e", help="Stop when all is read.")
+    ] = False,
+    format_text: Annotated[
+        str | None, typer.Option("--format", "-f", help="As kcat: '%o %k %s\\n'.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", "-J", help="The same as -o json.")] = False,
+    uncommitted: Annotated[
+        bool, typer.Option("--uncommitted", help="Open and aborted transactions too.")
+    ] = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    properties: Properties = None,
+) -> None:
+    """Print records, and wait for more until Ctrl-C.
+
+    \b
+    -o takes a format and an offset, in two -o if you want both:
+      json, table         how to print [default: table on a terminal, else json]
+      beginning           from the first record [default];  also: start
+      end                 only what comes from now on
+      42, -5, +5          that offset; the last five of each partition; five after the first
+      @1700000000000      from that time on; also @2024-05-01T10:00 (UTC) and @-1h (s, m, h, d)
+      A:B, :B             from A up to, but not including, B, then stop
+    \b
+    -f prints bytes as they are, without a newline of its own:
+      %t topic  %p partition  %o offset  %T timestamp in ms  %k key  %s value  %h headers
+      %K and %S length of key and value, -1 for null  %% a percent sign  \\n \\t \\r \\0 \\x1f
+    """
+    formats, offset = split_o(o or [])
+    if as_json:
+        formats = Format.JSON
+    if format_text is not None and formats is not None:
+        raise UsageError("-f is a format of its own", hint="leave out -o json or -o table")
+    printer = (
+        compile_format(format_text)
+        if format_text is not None
+        else PRINTERS[format_or_default(formats)]
+    )
+    wanted = parse_range(offset, now_ms=int(time.time() * 1000))
+    cluster = Cluster.at(bootstrap, properties)
+    admin = cluster.admin()
+    places = [
+        place
+        for topic in dict.fromkeys(topics)
+        for place in _chosen(partitions_of(admin, topic), partitions)
+    ]
+    spans = resolve(admin, places, wanted, committed=not uncommitted, stop_at_end=exit_at_end)
+    consumer = cluster.consumer(_settings(uncommitted=uncommitted))
+    if printer is table_line:
+        write(TABLE_HEADER)
+    try:
+        follow(consumer, spans, printer, count=count)
+    except KeyboardInterrupt:
+        # The usual way to end a consumer, so not a failure.
+        pass
+    finally:
+        consumer.close()
+
+
+def split_o(values: Sequence[str]) -> tuple[Format | None, str]:
+    """-o is the offset in kcat and rpk and the output format everywhere in klamm; no word can be both."""
+    formats = [Format(value) for value in values if value in set(Format)]
+    offsets = [value for value in values if value not in set(Format)]
+    if len(formats) > 1 or len(offsets) > 1:
+        raise UsageError("-o is given twice for the same thing", why=", ".join(values))
+    return (formats[0] if formats else None), (offsets[0] if offsets else "beginning")
+
+
+def _chosen(places: Sequence[TopicPartition], texts: Sequence[str] | None) -> list[TopicPartition]:
+    if texts is None:
+        return list(places)
+    try:
+        numbers = {int(number) for text in texts for number in text.split(",")}
+    except ValueError as error:
+        raise UsageError(
+            f"-p {' '.join(texts)!r} is not a list of partitions", hint="-p 0,2"
+        ) from error
+    topic = places[0].topic
+    if missing := numbers - {place.partition for place in places}:
+        listed = ", ".join(map(str, sorted(missing)))
+        raise CommandError(
+            f"topic {topic} has no partition {listed}", hint=f"klamm topic describe {topic}"
+        )
+    return [place for place in places if place.partition in numbers]
+
+
+def _settings(*, uncommitted: bool) -> dict[str, str | int | float | bool]:
+    return {
+        # librdkafka wants a name even of a consumer that never joins; with assign() it is not used.
+        "group.id": "klamm-cli",
+        "enable.auto.commit": False,
+        "enable.partition.eof": True,
+        "auto.offset.reset": "error",
+        # Bounds the wait for the sign that a partition has nothing more.
+        "fetch.wait.max.ms": 100,
+        "isolation.level": "read_uncommitted" if uncommitted else "read_committed",
+    }
+
+
+def follow(
+    consumer: Consumer,
+    spans: dict[TopicPartition, Span],
+    printer: Printer,
+    *,
+    count: int | None = None,
+) -> None:
+    """Print until `count` records are out, all partitions are finished, or someone stops us."""
+    printed = 0
+    if count == 0:
+        return
+    for batch in read_batches(consumer, spans):
+        wanted = batch if count is None else batch[: count - printed]
+        write(b"".join(map(printer, wanted)))
+        flush()
+        printed += len(wanted)
+        if printed == count:
+            return
+
+
+def read_batches(consumer: Consumer, spans: dict[TopicPartition, Span]) -> Iterator[list[Message]]:
+    from confluent_kafka import TopicPartition as ClientPartition
+
+    unfinished = {place: span for place, span in spans.items() if not span.is_empty}
+    consumer.assign([ClientPartition(*place, span.start) for place, span in unfinished.items()])
+    while unfinished:
+        # One record as soon as there is one, and with it those that have come meanwhile.
+        first = consumer.poll(0.2)
+        if first is None:
+            continue
+        batch = []
+        for message in [first, *consumer.consume(RECORDS_PER_CALL, timeout=0)]:
+            place = TopicPartition(message.topic() or "", message.partition() or 0)
+            span = unfinished.get(place)
+            if message.error() is not None:
+                _raise_unless_end_of_partition(message)
+            elif span is not None and not _is_past(span, message.offset()):
+                batch.append(message)
+            if span is not None and _is_finished(span, message):
+                del unfinished[place]
+                consumer.pause([ClientPartition(*place)])
+        if batch:
+            yield batch
+
+
+def _is_past(span: Span, offset: int | None) -> bool:
+    return span.end is not None and (offset or 0) >= span.end
+
+
+def _is_finished(span: Span, message: Message) -> bool:
+    # An error here is the end of the partition, which tells the offset after the last record. It can be the only sign
+    # that a span is read, where the span ends in offsets that are never delivered (markers, compacted keys).
+    following = (message.offset() or 0) + (0 if message.error() is not None else 1)
+    return _is_past(span, following)
+
+
+def _raise_unless_end_of_partition(message: Message) -> None:
+    error = message.error()
+    # A lost connection is made again by the client; only a cluster that is gone altogether ends the reading.
+    if error is not None and error.name() not in ("_PARTITION_EOF", "_TRANSPORT"):
+        raise explain("reading stopped", error)
+
+
+def json_record(message: Message) -> bytes:
+    return json_line(
+        {
+            "topic": message.topic(),
+            "partition": message.partition(),
+            "offset": message.offset(),
+            "timestamp": _timestamp(message),
+            "key": json_text(message.key()),
+            "value": json_text(message.value()),
+            "headers": [
+                {"key": key, "value": json_text(value)} for key, value in _headers(message)
+            ],
+        }
+    )
+
+
+def json_text(data: bytes | None) -> Json:
+    """Text where it is text; otherwise an object that `produce --json` turns back into the same bytes."""
+    if data is None:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return {"base64": b64encode(data).decode()}
+
+
+TABLE_HEADER = f"{'partition':<20} {'offset':>10}  {'time':<23}  {'key':<16}  value\n".encode()
+
+
+def table_line(message: Message) -> bytes:
+    """One line per record with fixed columns: a stream has no end at which widths could be known."""
+    timestamp = _timestamp(message)
+    moment = "-"
+    if timestamp is not None:
+        moment = (
+            datetime.fromtimestamp(timestamp / 1000, UTC)
+            .isoformat(" ", "milliseconds")
+            .removesuffix("+00:00")
+        )
+    place = f"{message.topic()}-{message.partition()}"
+    columns = f"{place:<20} {message.offset():>10}  {moment:<23}  {_printable(message.key()):<16}  "
+    return f"{columns}{_printable(message.value())}\n".encode()
+
+
+def _printable(data: bytes | None) -> str:
+    if data is None:
+        return "-"
+    text = data.decode(errors="backslashreplace")
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _timestamp(message: Message) -> int | None:
+    kind, timestamp = message.timestamp()
+    return timestamp if kind else None
+
+
+def _headers(message: Message) -> list[tuple[str, bytes | None]]:
+    headers = message.headers() or []
+    pairs = headers.items() if isinstance(headers, dict) else headers
+    return [(key, value.encode() if isinstance(value, str) else value) for key, value in pairs]
+
+
+def _header_list(message: Message) -> bytes:
+    return b",".join(
+        key.encode() + b"=" + (b"NULL" if value is None else value)
+        for key, value in _headers(message)
+    )
+
+
+def _length(data: bytes | None) -> bytes:
+    return b"-1" if data is None else str(len(data)).encode()
+
+
+FIELDS: dict[str, Printer] = {
+    "%t": lambda message: (message.topic() or "").encode(),
+    "%p": lambda message: str(message.partition()).encode(),
+    "%o": lambda message: str(message.offset()).encode(),
+    "%T": lambda message: str(message.timestamp()[1]).encode(),
+    "%k": lambda message: message.key() or b"",
+    "%s": lambda message: message.value() or b"",
+    "%h": _header_list,
+    "%K": lambda message: _length(message.key()),
+    "%S": lambda message: _length(message.value()),
+    "%%": lambda message: b"%",
+}
+PRINTERS: dict[Format, Printer] = {Format.JSON: json_record, Format.TABLE: table_line}
+
+
+def compile_format(text: str) -> Printer:
+    parts: list[Printer] = []
+    for piece in re.split("(%.?)", text):
+        if piece in FIELDS:
+            parts.append(FIELDS[piece])
+        elif piece.startswith("%"):
+            raise UsageError(f"{piece!r} is not a field of -f", hint=" ".join(FIELDS))
+        else:
+            parts.append(_literal(unescape(piece)))
+    return lambda message: b"".join([part(message) for part in parts])
+
+
+def _literal(data: bytes) -> Printer:
+    return lambda message: data

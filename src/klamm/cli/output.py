@@ -1,0 +1,137 @@
+"""What the commands say: answers on stdout, notices and complaints on stderr.
+
+May not know Kafka. Imports rich only when a table is really drawn, because `klamm serve` comes through here too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import TypeAlias
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+Row: TypeAlias = Mapping[str, Json]
+
+# A table in a pipe is for grep and less: never fold a row there.
+_PIPE_WIDTH = 10_000
+
+
+class Format(StrEnum):
+    JSON = "json"
+    TABLE = "table"
+
+
+class CommandError(Exception):
+    """The command was understood but could not be done: what, why, and what to try."""
+
+    def __init__(self, what: str, *, why: str = "", hint: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.why = why
+        self.hint = hint
+
+
+class UsageError(CommandError):
+    """The command was not understood."""
+
+
+def complain(failure: CommandError) -> None:
+    notice(f"klamm: {failure.what}" + (f": {failure.why}" if failure.why else ""))
+    if failure.hint:
+        notice(f"  try: {failure.hint}")
+
+
+def notice(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def write(data: bytes) -> None:
+    """Raw bytes to stdout: record values need not be text."""
+    sys.stdout.buffer.write(data)
+
+
+def flush() -> None:
+    sys.stdout.flush()
+
+
+def format_or_default(wanted: Format | None) -> Format:
+    return wanted or (Format.TABLE if sys.stdout.isatty() else Format.JSON)
+
+
+def show(rows: Iterable[Row], wanted: Format | None = None, *, title: str = "") -> None:
+    if format_or_default(wanted) is Format.JSON:
+        for row in rows:
+            write(json_line(row))
+        flush()
+    else:
+        draw_table(list(rows), title=title)
+
+
+def json_line(row: Row) -> bytes:
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def draw_table(rows: Sequence[Row], *, title: str = "") -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+    if title:
+        console.print(Text(title, style="bold"))
+    if not rows:
+        console.print(Text("(nothing)", style="dim"))
+        return
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    for name in names:
+        is_number = any(isinstance(row.get(name), int | float) for row in rows)
+        table.add_column(
+            name.replace("_", " "), justify="right" if is_number else "left", overflow="fold"
+        )
+    for row in rows:
+        # Text, not str: a record value with [brackets] is not markup.
+        table.add_row(*(Text(cell(row.get(name))) for name in names))
+    console.print(table)
+
+
+def cell(value: Json) -> str:
+    match value:
+        case None:
+            return "-"
+        case bool():
+            return "yes" if value else "no"
+        case str():
+            return value
+        case Mapping():
+            return " ".join(f"{key}={cell(item)}" for key, item in value.items())
+        case Sequence():
+            return ", ".join(cell(item) for item in value)
+        case _:
+            return str(value)
+
+
+def leave_quietly() -> int:
+    """The reader of our pipe has had enough (`klamm consume ... | head`): no error, and nothing more to say."""
+    # Python flushes stdout once more at exit; point it where that cannot fail.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def unescape(text: str) -> bytes:
+    """Backslash escapes as in C (\\n, \\t, \\0, \\x1f), for separators and formats given on the command line."""
+    return _ESCAPE.sub(_unescaped, text.encode())
+
+
+_ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|.)", re.DOTALL)
+_ESCAPED = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"0": b"\0", b"\\": b"\\"}
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    body = match[1]
+    return bytes([int(body[1:], 16)]) if len(body) == 3 else _ESCAPED.get(body, match[0])

@@ -1,0 +1,108 @@
+"""Controller: who may change what the cluster knows. It routes to the managers and holds no rules of its own.
+
+It reads the newest image, appended but perhaps not yet committed, so that each decision builds on the one
+before; it returns records and never writes them. The shell appends them, replays them, and puts the image
+that follows into `image`.
+"""
+
+from __future__ import annotations
+
+from klamm.base.clock import Ms
+from klamm.base.settings.broker import Settings
+from klamm.controller import brokers, configs, features, producer_ids, topics
+from klamm.controller.chance import Chance
+from klamm.controller.context import Context
+from klamm.controller.decision import Decision
+from klamm.metadata.image import ClusterImage
+from klamm.metadata.records.log import NoOpRecord
+from klamm.protocol.messages.allocate_producer_ids import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
+)
+from klamm.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+from klamm.protocol.messages.broker_registration import (
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+)
+from klamm.protocol.messages.controller_registration import (
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+)
+from klamm.protocol.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+)
+from klamm.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from klamm.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from klamm.protocol.messages.incremental_alter_configs import (
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from klamm.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
+
+
+class Controller:
+    __slots__ = ("_chance", "_settings", "image")
+
+    def __init__(self, image: ClusterImage, settings: Settings, chance: Chance) -> None:
+        self.image = image
+        self._settings = settings
+        self._chance = chance
+
+    def create_topics(
+        self, request: CreateTopicsRequest, now: Ms
+    ) -> Decision[CreateTopicsResponse]:
+        return topics.create(self._context(now), request)
+
+    def delete_topics(
+        self, request: DeleteTopicsRequest, now: Ms
+    ) -> Decision[DeleteTopicsResponse]:
+        return topics.delete(self._context(now), request)
+
+    def create_partitions(
+        self, request: CreatePartitionsRequest, now: Ms
+    ) -> Decision[CreatePartitionsResponse]:
+        return topics.create_partitions(self._context(now), request)
+
+    def alter_configs(
+        self, request: AlterConfigsRequest, now: Ms
+    ) -> Decision[AlterConfigsResponse]:
+        return configs.alter(self._context(now), request)
+
+    def incremental_alter_configs(
+        self, request: IncrementalAlterConfigsRequest, now: Ms
+    ) -> Decision[IncrementalAlterConfigsResponse]:
+        return configs.alter_incrementally(self._context(now), request)
+
+    def update_features(
+        self, request: UpdateFeaturesRequest, now: Ms
+    ) -> Decision[UpdateFeaturesResponse]:
+        return features.update(self._context(now), request)
+
+    def allocate_producer_ids(
+        self, request: AllocateProducerIdsRequest, now: Ms
+    ) -> Decision[AllocateProducerIdsResponse]:
+        return producer_ids.allocate(self._context(now), request)
+
+    def register_controller(
+        self, request: ControllerRegistrationRequest, now: Ms
+    ) -> Decision[ControllerRegistrationResponse]:
+        return brokers.register_controller(self._context(now), request)
+
+    def register_broker(
+        self, request: BrokerRegistrationRequest, now: Ms
+    ) -> Decision[BrokerRegistrationResponse]:
+        return brokers.register(self._context(now), request)
+
+    def unfence_broker(self, broker_id: int, now: Ms) -> Decision[None]:
+        return brokers.unfence(self._context(now), broker_id)
+
+    def shut_down_broker(self, broker_id: int, now: Ms) -> Decision[None]:
+        return brokers.shut_down(self._context(now), broker_id)
+
+    def keep_alive(self, now: Ms) -> Decision[None]:
+        """An idle log still moves, so that everybody can see that its leader lives."""
+        return Decision(None, [NoOpRecord()])
+
+    def _context(self, now: Ms) -> Context:
+        return Context(self.image, self._settings, self._chance, now)

@@ -1,0 +1,1 @@
+"""The records of the coordinators' internal topics. Declarations only."""

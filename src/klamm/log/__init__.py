@@ -1,0 +1,1 @@
+"""One partition's bytes on disk. Reaches files only through the Disk port, and knows no network."""

@@ -1,0 +1,514 @@
+"""Log: one partition's records on disk. The only class of this package that others use.
+
+It knows bytes, offsets, producers and leader epochs; it knows no network, no replicas and no clock (`now` is an
+argument). OSError from any method means that the disk failed: the shell takes the directory offline.
+
+Nothing here calls fsync but `close`; see flush.py. Appending is the hot path, and so is reading on from where an
+earlier read ended: both work on plain attributes and create nothing but their answer.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Self
+
+from crc32c import crc32c
+
+from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
+from klamm.base.ids import Uuid
+from klamm.base.settings.topic import TopicSettings
+from klamm.log import checkpoints, recovery, validation
+from klamm.log.disk import Disk, File
+from klamm.log.flush import Flush
+from klamm.log.reading import Reader
+from klamm.log.recovery import EPOCHS_FILE, Loaded, Recovered, snapshot_path
+from klamm.log.results import (
+    Appended,
+    OffsetOutOfRange,
+    Origin,
+    Slice,
+    TimestampedOffset,
+)
+from klamm.log.segment import SUFFIXES, Segment
+from klamm.log.segments import Segments
+from klamm.log.state import producer_snapshot, replay
+from klamm.log.validation import Rules, Writable
+from klamm.protocol.records.batch import (
+    ATTRIBUTES_AT,
+    HEADER,
+    HEADER_SIZE,
+    LOG_OVERHEAD,
+    MAGIC,
+    TRANSACTIONAL,
+    BatchHeader,
+    Codec,
+    batches,
+    read_header,
+    stamp,
+    stamp_append_time,
+)
+
+_unpack_header = HEADER.unpack_from
+# Base offset, length and leader epoch stand side by side: one call stamps a batch.
+_stamp = Struct(">qii").pack_into
+# A known codec, transactional or not, and nothing else.
+_USUAL_ATTRIBUTES = frozenset([*Codec, *(codec | TRANSACTIONAL for codec in Codec)])
+_MAX_NAME = 255
+
+
+class Log:
+    """One partition's log. `end_offset` is the next offset to be given; `start_offset` the first to be read."""
+
+    __slots__ = (
+        "_disk",
+        "_flushed_at",
+        "_generation",
+        "_has_new_names",
+        "_producer_expiry_ms",
+        "_reader",
+        "_rules",
+        "_segments",
+        "_settings",
+        "_snapshot_offset",
+        "directory",
+        "end_offset",
+        "epochs",
+        "producers",
+        "recovered",
+        "recovery_point",
+        "start_offset",
+        "topic_id",
+    )
+
+    def __init__(self, disk: Disk, directory: str, settings: TopicSettings, loaded: Loaded) -> None:
+        """Use `Log.open`."""
+        self.directory = directory
+        self.topic_id: Uuid | None = None
+        self.epochs = loaded.epochs
+        self.producers = loaded.producers
+        self.recovered: Recovered = loaded.recovered
+        self.start_offset = loaded.segments[0].base_offset
+        self.end_offset = loaded.end_offset
+        self.recovery_point = loaded.end_offset
+        self._disk = disk
+        self._settings = settings
+        self._rules = Rules(directory.rpartition("/")[2], settings)
+        self._segments = Segments(disk, directory, settings, loaded.segments)
+        self._reader = Reader(self._segments)
+        self._generation = 0
+        self._has_new_names = False
+        self._flushed_at = 0
+        # Where the newest snapshot of the producers stands, if it is known to be on disk.
+        self._snapshot_offset = loaded.snapshot_offset
+        self._producer_expiry_ms = 0
+
+    @classmethod
+    def open(
+        cls,
+        disk: Disk,
+        directory: str,
+        settings: TopicSettings,
+        *,
+        now: int,
+        clean: bool,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+        topic_id: Uuid | None = None,
+        producer_expiry_ms: int = 86_400_000,
+    ) -> Self:
+        """Open the log of a directory, which is created if absent. clean: the last stop was one, nothing is rescanned."""
+        is_new = not disk.exists(directory)
+        if is_new:
+            disk.mkdir(directory)
+        stored = None if is_new else checkpoints.read_topic_id(disk, directory)
+        if stored is not None and topic_id is not None and stored != topic_id:
+            raise ApiError(ErrorCode.INCONSISTENT_TOPIC_ID, f"{directory} belongs to {stored}.")
+        loaded = recovery.load(
+            disk,
+            directory,
+            settings,
+            clean=clean or is_new,
+            recovery_point=recovery_point,
+            log_start_offset=log_start_offset,
+        )
+        log = cls(disk, directory, settings, loaded)
+        log.topic_id = stored or topic_id
+        if stored is None and topic_id is not None:
+            checkpoints.write_topic_id(disk, directory, topic_id)
+        log._flushed_at = now
+        log._has_new_names = is_new or not clean
+        log._producer_expiry_ms = producer_expiry_ms
+        if not clean:
+            log.recovery_point = min(recovery_point, log.end_offset)
+        if log_start_offset > log.end_offset:
+            log.truncate_fully_and_start_at(log_start_offset)
+        log.start_offset = max(log.start_offset, log_start_offset)
+        log.expire_producers(now)
+        return log
+
+    # Appending ---------------------------------------------------------------------------------
+
+    def append(
+        self, data: Writable, *, leader_epoch: int, now: int, origin: Origin = Origin.CLIENT
+    ) -> Appended:
+        """Give the batch its offsets, in place, and write it. The buffer is not kept.
+
+        This is the path of every produce: checks on the header alone, one write, no object but the answer.
+        """
+        if origin is not Origin.CLIENT:
+            return self._append_trusted(data, leader_epoch, now, origin)
+        size = len(data)
+        rules = self._rules
+        if size < HEADER_SIZE:
+            data = validation.examine(data, rules, now)
+        (
+            base_offset, length, _, magic, crc, attributes, last_delta, _, timestamp,
+            producer_id, producer_epoch, sequence, count,
+        ) = _unpack_header(data)  # fmt: skip
+        if (
+            length + LOG_OVERHEAD != size
+            or magic != MAGIC
+            or base_offset
+            or attributes not in _USUAL_ATTRIBUTES
+            or count != last_delta + 1
+            or count < 1
+            or size > rules.max_size
+            or timestamp > now + rules.after_max_ms
+            or rules.is_special
+            or (producer_id >= 0 > sequence)
+            or crc32c(memoryview(data)[ATTRIBUTES_AT:]) != crc
+        ):
+            data = validation.examine(data, rules, now)
+            size = len(data)
+            length = size - LOG_OVERHEAD
+            timestamp = read_header(data).max_timestamp
+        first = self.end_offset
+        last = first + last_delta
+        if producer_id >= 0:
+            known = self.producers.check(
+                producer_id, producer_epoch, sequence, last_delta, attributes & TRANSACTIONAL
+            )
+            if known is not None:
+                return Appended(known.first_offset, known.last_offset, known.timestamp, True)
+        segment = self._segments.active
+        position = segment.size
+        if (
+            position + size > segment.byte_limit
+            or timestamp > segment.timestamp_limit
+            or last > segment.offset_limit
+            or now > segment.clock_limit
+        ):
+            segment = self._make_room(size, last, timestamp, now)
+            position = segment.size
+        if leader_epoch != self.epochs.latest:
+            self.epochs.assign(leader_epoch, first)
+        _stamp(data, 0, first, length, leader_epoch)
+        try:
+            segment.write(data, position)
+        except OSError:
+            segment.drop_torn_write()
+            raise
+        segment.count(size, last, timestamp)
+        if producer_id >= 0:
+            self.producers.appended(
+                producer_id, producer_epoch, sequence, first, last, timestamp,
+                attributes & TRANSACTIONAL,
+            )  # fmt: skip
+        self.end_offset = last + 1
+        return Appended(first, last, now if rules.uses_append_time else -1, False)
+
+    def _append_trusted(
+        self, data: Writable, leader_epoch: int, now: int, origin: Origin
+    ) -> Appended:
+        """Batches of our own or of the leader, as many as there are. All are checked before any is written."""
+        view = memoryview(data)
+        try:
+            if origin is Origin.REPLICATION:
+                validation.check_replicated(view, self.end_offset)
+            else:
+                self._stamp_own(view, leader_epoch, now, origin)
+            found = list(batches(view))
+        except CorruptFrame as e:
+            raise ApiError(ErrorCode.CORRUPT_MESSAGE, str(e)) from None
+        at = written = 0
+        while written < len(found):
+            run = self._fitting(found[written:], now)
+            size = sum(len(batch) for _, batch in run)
+            self._write_run(view[at : at + size], run)
+            at += size
+            written += len(run)
+        append_time = now if self._rules.uses_append_time else -1
+        return Appended(found[0][0].base_offset, self.end_offset - 1, append_time, False)
+
+    def _stamp_own(self, view: memoryview, leader_epoch: int, now: int, origin: Origin) -> None:
+        end, at = self.end_offset, 0
+        for header, batch in batches(view):
+            if origin is Origin.COORDINATOR:
+                validation.check_coordinated(header, batch, self._rules, self.producers)
+                if self._rules.uses_append_time:
+                    stamp_append_time(view, at, now)
+            stamp(view, at, end, leader_epoch)
+            end += header.last_offset_delta + 1
+            at += len(batch)
+
+    def _fitting(
+        self, found: list[tuple[BatchHeader, memoryview]], now: int
+    ) -> list[tuple[BatchHeader, memoryview]]:
+        """As many batches, at least one, as the active segment still takes; rolls if it takes none."""
+        header, batch = found[0]
+        size = len(batch)
+        segment = self._make_room(size, header.last_offset, header.max_timestamp, now)
+        for count, (following, its_batch) in enumerate(found[1:], start=1):
+            size += len(its_batch)
+            if not segment.has_room(size, following.last_offset, following.max_timestamp, now):
+                return found[:count]
+        return found
+
+    def _write_run(self, data: memoryview, run: list[tuple[BatchHeader, memoryview]]) -> None:
+        segment = self._segments.active
+        try:
+            segment.write(data, segment.size)
+        except OSError:
+            segment.drop_torn_write()
+            raise
+        for header, batch in run:
+            if header.leader_epoch != self.epochs.latest:
+                self.epochs.assign(header.leader_epoch, header.base_offset)
+            segment.count(len(batch), header.last_offset, header.max_timestamp)
+            aborted = replay.note_producer(self.producers, header, batch)
+            if aborted is not None:
+                segment.add_aborted(aborted)
+            self.end_offset = header.last_offset + 1
+
+    def _make_room(self, size: int, last_offset: int, timestamp: int, now: int) -> Segment:
+        """The first append after a start comes by here, and those that need a new segment."""
+        segment = self._segments.active
+        if not segment.is_active:
+            self._segments.activate(now)
+        if segment.has_room(size, last_offset, timestamp, now):
+            return segment
+        self.roll(now)
+        return self._segments.active
+
+    def roll(self, now: int) -> None:
+        """Seal the active segment and begin another, unless it is still empty where the log ends."""
+        active = self._segments.active
+        if not active.size and active.base_offset == self.end_offset:
+            return
+        self._write_snapshot()
+        self._segments.roll(self.end_offset, now)
+        self._has_new_names = True
+        self._reader.forget()
+
+    def _write_snapshot(self) -> None:
+        path = snapshot_path(self.directory, self.end_offset)
+        self._disk.write(path, producer_snapshot.to_bytes(self.producers))
+        self._snapshot_offset = self.end_offset
+
+    # Reading -----------------------------------------------------------------------------------
+
+    def read(
+        self, offset: int, max_bytes: int, *, up_to: int, min_one: bool = True
+    ) -> Slice | None:
+        """The bytes from the batch that holds the offset on, below `up_to`; None if there are none.
+
+        At most max_bytes, where a last batch may be cut off; but the first batch comes whole, however large, if
+        `min_one`, and not at all if it would be cut off otherwise.
+        """
+        end_offset = self.end_offset
+        if not self.start_offset <= offset <= end_offset:
+            raise OffsetOutOfRange(offset, self.start_offset, end_offset)
+        return self._reader.read(offset, max_bytes, up_to, end_offset, min_one)
+
+    def offset_for_timestamp(self, timestamp: int) -> TimestampedOffset | None:
+        """The first record at or after the timestamp; None if all are earlier."""
+        return self._segments.find_timestamp(timestamp, self.start_offset)
+
+    def max_timestamp(self) -> TimestampedOffset | None:
+        """The record with the largest timestamp; None in an empty log."""
+        return self._segments.max_timestamp()
+
+    def aborted_transactions(self, start: int, end: int) -> list[tuple[int, int]]:
+        """(producer id, first offset) of the aborted transactions that touch these offsets."""
+        return [(e.producer_id, e.first_offset) for e in self._segments.aborted(start, end)]
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the earliest open transaction begins, as far as it is still in the log."""
+        first = self.producers.first_open_offset
+        return None if first is None else max(first, self.start_offset)
+
+    @property
+    def last_epoch(self) -> int | None:
+        """The newest leader epoch in the log."""
+        return self.epochs.latest
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int] | None:
+        """The largest known epoch not above this one, and where it ends; None if unknown here."""
+        return self.epochs.end_offset_for(epoch, self.end_offset)
+
+    def size_bytes(self) -> int:
+        return self._segments.size_bytes()
+
+    @property
+    def first_segment_base(self) -> int:
+        return self._segments.first_offset
+
+    @property
+    def segment_count(self) -> int:
+        return len(self._segments)
+
+    # Shrinking ---------------------------------------------------------------------------------
+
+    def advance_start(self, offset: int) -> None:
+        """Hide everything below the offset (DeleteRecords). `retain` drops the segments that are hidden whole."""
+        if offset > self.end_offset:
+            raise OffsetOutOfRange(offset, self.start_offset, self.end_offset)
+        if offset > self.start_offset:
+            self.start_offset = offset
+            self.epochs.truncate_from_start(offset)
+
+    def retain(self, now: int, *, up_to: int) -> list[int]:
+        """Drop the oldest segments by age, size and start offset, never above `up_to`; returns their base offsets.
+
+        Their files are renamed, and removed by `remove_deleted` after file.delete.delay.ms.
+        """
+        count = self._segments.count_deletable(
+            now=now, start_offset=self.start_offset, end_offset=self.end_offset, up_to=up_to
+        )
+        if not count:
+            return []
+        if count == len(self._segments):
+            # Even the active one is past its time: a new one begins, so that a log always has one.
+            self.roll(now)
+        gone = self._segments.retire(count, now + self._settings.file_delete_delay_ms)
+        self._has_new_names = True
+        self._reader.forget()
+        self.advance_start(max(self.start_offset, self._segments.first_offset))
+        self.recovery_point = max(self.recovery_point, self._segments.first_offset)
+        return [segment.base_offset for segment in gone]
+
+    def remove_deleted(self, now: int) -> int | None:
+        """Remove the files of dropped segments whose time has come; returns when to call again."""
+        return self._segments.remove_retired(now)
+
+    def expire_producers(self, now: int) -> list[int]:
+        """Forget producers that were silent for too long."""
+        return self.producers.expire(now, self._producer_expiry_ms)
+
+    def truncate_to(self, offset: int, now: int = 0) -> None:
+        """Forget everything at and above the offset. The recovery point on disk must be rewritten before appending."""
+        if offset >= self.end_offset:
+            return
+        if offset < self._segments.first_offset:
+            self.truncate_fully_and_start_at(offset, now)
+            return
+        self._segments.cut(offset, now)
+        self.end_offset = offset
+        self.epochs.truncate_from_end(offset)
+        self.producers = recovery.reload_producers(
+            self._disk, self.directory, self._segments.since(0), offset
+        )
+        self._after_truncation(offset)
+
+    def truncate_fully_and_start_at(self, offset: int, now: int = 0) -> None:
+        """Forget everything; the next offset is this one."""
+        self._segments.restart(offset, now)
+        self.start_offset = self.end_offset = offset
+        self.epochs.clear()
+        self.producers = recovery.reload_producers(self._disk, self.directory, [], offset)
+        self._after_truncation(offset)
+
+    def _after_truncation(self, offset: int) -> None:
+        self.start_offset = min(self.start_offset, offset)
+        self.recovery_point = min(self.recovery_point, offset)
+        self._generation += 1
+        self._has_new_names = True
+        self._snapshot_offset = -1
+        self._reader.forget()
+
+    def reconfigure(self, settings: TopicSettings) -> None:
+        self._settings = settings
+        self._rules = Rules(self._rules.name, settings)
+        self._segments.configure(settings)
+
+    # Keeping -----------------------------------------------------------------------------------
+
+    def needs_flush(self, now: int) -> bool:
+        """By flush.messages and flush.ms; and whenever a segment was sealed, as Kafka does."""
+        unflushed = self.end_offset - self.recovery_point
+        if not unflushed:
+            return False
+        return (
+            self.recovery_point < self._segments.active.base_offset
+            or unflushed >= self._settings.flush_messages
+            or now - self._flushed_at >= self._settings.flush_ms
+        )
+
+    def begin_flush(self) -> Flush | None:
+        """What to fsync, for a worker thread; None if all is on disk already. `end_flush` follows when it ran."""
+        is_ahead = self.end_offset > self.recovery_point
+        if not (is_ahead or self._has_new_names or self.epochs.is_dirty):
+            return None
+        files: list[File] = []
+        for segment in self._segments.since(self.recovery_point) if is_ahead else ():
+            files += self._files_to_sync(segment)
+        writes = []
+        if self.epochs.is_dirty:
+            content = self.epochs.to_text().encode()
+            writes.append((f"{self.directory}/{EPOCHS_FILE}", content))
+            self.epochs.is_dirty = False
+        syncs_directory, self._has_new_names = self._has_new_names, False
+        return Flush(
+            self._disk,
+            self.directory,
+            files,
+            writes,
+            syncs_directory,
+            self.end_offset,
+            self._generation,
+        )
+
+    def _files_to_sync(self, segment: Segment) -> list[File]:
+        """A sealed segment with its indexes; of the active one the indexes are not on disk yet."""
+        if segment.handle is not None:
+            return [segment.handle]
+        paths = (segment.path(suffix) for suffix in SUFFIXES)
+        return [self._disk.open(path) for path in paths if self._disk.exists(path)]
+
+    def end_flush(self, flush: Flush, now: int | None = None) -> None:
+        """The flush ran: everything below its end offset survives a crash."""
+        assert flush.is_done, "a flush that failed proves nothing"
+        if now is not None:
+            self._flushed_at = now
+        if flush.generation == self._generation:
+            self.recovery_point = max(self.recovery_point, flush.end_offset)
+
+    def close(self, now: int) -> None:
+        """Leave files that need no recovery: indexes, a snapshot of the producers, everything on disk."""
+        self.expire_producers(now)
+        if self._snapshot_offset != self.end_offset:
+            self._write_snapshot()
+            self._has_new_names = True
+        self._segments.seal()
+        flush = self.begin_flush()
+        if flush is not None:
+            flush.run()
+            self.end_flush(flush, now)
+        self._reader.forget()
+
+    def delete(self) -> str:
+        """Rename the directory so that it no longer is a partition; returns the new name, to be removed later."""
+        self._segments.close()
+        parent, _, name = self.directory.rpartition("/")
+        unique = int.from_bytes(self.topic_id or b"", "big")
+        while self._disk.exists(path := f"{parent}/{_deleted_name(name, unique)}"):
+            unique += 1
+        self._disk.rename(self.directory, path)
+        return path
+
+
+def _deleted_name(name: str, unique: int) -> str:
+    """File systems take names of 255 bytes, and a topic's may have 249."""
+    suffix = f".{unique:032x}-delete"
+    return name[: _MAX_NAME - len(suffix)] + suffix

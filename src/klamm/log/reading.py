@@ -1,0 +1,96 @@
+"""Finding the bytes that answer a read, quickly where a reader goes on from where it ended.
+
+Most readers follow the end of the log. They ask, find nothing or everything, and will ask next for the offset that
+was the end just now: that offset and its position are remembered, so that following costs no search.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from klamm.log.disk import File
+from klamm.log.results import Slice
+from klamm.log.segment import Segment
+from klamm.log.segments import Segments
+from klamm.protocol.records.batch import LENGTH_AT, LOG_OVERHEAD
+
+_LENGTH = Struct(">i")
+# How many readers are remembered, each by the offset it will ask for next.
+_MAX_MARKS = 64
+
+
+class Reader:
+    """The read side of one log."""
+
+    __slots__ = ("_marks", "_segments")
+
+    def __init__(self, segments: Segments) -> None:
+        self._segments = segments
+        # Offset -> the segment and the position of the batch that begins, or will begin, with it.
+        self._marks: dict[int, tuple[Segment, int]] = {}
+
+    def forget(self) -> None:
+        """Positions changed: a segment was begun, cut or dropped."""
+        self._marks.clear()
+
+    def read(
+        self, offset: int, max_bytes: int, up_to: int, end_offset: int, min_one: bool
+    ) -> Slice | None:
+        segments = self._segments
+        active = segments.active
+        marks = self._marks
+        if offset >= up_to:
+            if offset == end_offset and offset not in marks:
+                self._mark(offset, active, active.size)
+            return None
+        segment, position = marks.get(offset) or self._locate(offset)
+        if segment is active and up_to >= end_offset:
+            limit = active.size
+            if end_offset not in marks:
+                self._mark(end_offset, active, limit)
+        else:
+            limit = self._limit(segment, up_to, end_offset)
+        size = limit - position
+        if size <= 0:
+            return None
+        file = segment.handle or segments.file_of(segment)
+        if size > max_bytes:
+            size = _cut_size(file, position, max_bytes, min_one)
+            if not size:
+                return None
+        return Slice(file, position, size, segment.base_offset)
+
+    def _mark(self, offset: int, segment: Segment, position: int) -> None:
+        marks = self._marks
+        if len(marks) >= _MAX_MARKS:
+            del marks[next(iter(marks))]
+        marks[offset] = (segment, position)
+
+    def _locate(self, offset: int) -> tuple[Segment, int]:
+        place = self._segments.find(offset)
+        if place is None:
+            active = self._segments.active
+            return active, active.size
+        segment, found = place
+        return segment, found.position
+
+    def _limit(self, segment: Segment, up_to: int, end_offset: int) -> int:
+        """The position in the segment before which everything stands below the offset."""
+        next_base = self._segments.next_base(segment)
+        if up_to >= (end_offset if next_base is None else next_base):
+            return segment.size
+        mark = self._marks.get(up_to)
+        limiting, position = mark or self._locate(up_to)
+        if limiting is segment:
+            if mark is None:
+                self._mark(up_to, segment, position)
+            return position
+        return segment.size if limiting.base_offset > segment.base_offset else 0
+
+
+def _cut_size(file: File, position: int, max_bytes: int, min_one: bool) -> int:
+    """How much to return where more is there than asked for."""
+    first: int = _LENGTH.unpack(file.pread(_LENGTH.size, position + LENGTH_AT))[0] + LOG_OVERHEAD
+    if first <= max_bytes:
+        return max_bytes
+    return first if min_one else 0

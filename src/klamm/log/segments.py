@@ -1,0 +1,202 @@
+"""The segments of one log, oldest first, and the questions that concern more than one of them.
+
+Knows files and offsets; producers, leaders and settings of retention are the log's business.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from operator import attrgetter
+
+from crc32c import crc32c
+
+from klamm.base.settings.topic import TopicSettings
+from klamm.log import retention
+from klamm.log.disk import Disk, File
+from klamm.log.index.txn_index import AbortedTransaction
+from klamm.log.results import TimestampedOffset
+from klamm.log.scan import Found
+from klamm.log.segment import DELETED, Segment
+from klamm.protocol.records.reader import Record, read_records
+
+_base_of = attrgetter("base_offset")
+
+
+class Segments:
+    """At least one at any time; the last takes the appends."""
+
+    __slots__ = ("_directory", "_disk", "_list", "_reading", "_retired", "_settings", "active")
+
+    def __init__(
+        self, disk: Disk, directory: str, settings: TopicSettings, segments: list[Segment]
+    ) -> None:
+        self._disk = disk
+        self._directory = directory
+        self._settings = settings
+        self._list = segments
+        self.active = segments[-1]
+        # The sealed segment that was read last, and its open file: readers tend to walk.
+        self._reading: tuple[Segment, File] | None = None
+        # Renamed, and to be removed at a time.
+        self._retired: list[tuple[int, Segment]] = []
+
+    def __len__(self) -> int:
+        return len(self._list)
+
+    @property
+    def first_offset(self) -> int:
+        return self._list[0].base_offset
+
+    def size_bytes(self) -> int:
+        return sum(segment.size for segment in self._list)
+
+    def since(self, offset: int) -> list[Segment]:
+        """The segment that holds the offset, and all behind it."""
+        return self._list[max(bisect_right(self._list, offset, key=_base_of) - 1, 0) :]
+
+    def next_base(self, segment: Segment) -> int | None:
+        following = bisect_right(self._list, segment.base_offset, key=_base_of)
+        return self._list[following].base_offset if following < len(self._list) else None
+
+    # Changing ----------------------------------------------------------------------------------
+
+    def activate(self, now: int) -> Segment:
+        self.active.activate(self._settings, now, self._jitter(self.active))
+        return self.active
+
+    def configure(self, settings: TopicSettings) -> None:
+        self._settings = settings
+        if self.active.is_active:
+            self.active.configure(settings, self._jitter(self.active))
+
+    def _jitter(self, segment: Segment) -> int:
+        """Between 0 and segment.jitter.ms, so that segments do not all roll at once; the same after a restart."""
+        most = self._settings.segment_jitter_ms
+        return crc32c(segment.path().encode()) % (most + 1) if most else 0
+
+    def roll(self, base_offset: int, now: int) -> Segment:
+        """Seal the active segment and begin a new one."""
+        if self.active.size:
+            self.active.seal()
+        else:
+            # Nothing was written to it, and its offsets do not reach as far as the new one's.
+            self.active.remove()
+            self._list.pop()
+        return self._begin(base_offset, now)
+
+    def _begin(self, base_offset: int, now: int) -> Segment:
+        self.active = Segment(self._disk, self._directory, base_offset)
+        self._list.append(self.active)
+        return self.activate(now)
+
+    def cut(self, offset: int, now: int) -> None:
+        """Forget every batch that reaches to the offset or beyond."""
+        while len(self._list) > 1 and self._list[-1].base_offset > offset:
+            self._list.pop().remove()
+        self._reading = None
+        self.active = self._list[-1]
+        self.activate(now)
+        found = self.active.find(offset)
+        if found is not None:
+            self.active.cut(found.header.base_offset, found.position)
+
+    def restart(self, offset: int, now: int) -> None:
+        """Forget everything and begin anew at the offset."""
+        while self._list:
+            self._list.pop().remove()
+        self._reading = None
+        self._begin(offset, now)
+
+    def retire(self, count: int, remove_at: int) -> list[Segment]:
+        """Take the oldest segments out of the log; their files stay, renamed, until the time has come."""
+        gone, self._list = self._list[:count], self._list[count:]
+        for segment in gone:
+            segment.retire()
+            self._retired.append((remove_at, segment))
+        if gone:
+            self._reading = None
+        return gone
+
+    def remove_retired(self, now: int) -> int | None:
+        """Remove the files whose time has come; returns when to come again, None if none are left."""
+        while self._retired and self._retired[0][0] <= now:
+            self._retired.pop(0)[1].remove(DELETED)
+        return self._retired[0][0] if self._retired else None
+
+    def count_deletable(self, *, now: int, start_offset: int, end_offset: int, up_to: int) -> int:
+        return retention.count_deletable(
+            self._list,
+            self._settings,
+            now=now,
+            start_offset=start_offset,
+            end_offset=end_offset,
+            up_to=up_to,
+        )
+
+    def seal(self) -> None:
+        self._reading = None
+        self.active.seal()
+
+    def close(self) -> None:
+        """Let go of files without writing anything."""
+        self._reading = None
+        self.active.close()
+
+    # Searching ---------------------------------------------------------------------------------
+
+    def file_of(self, segment: Segment) -> File:
+        if segment.handle is not None:
+            return segment.handle
+        if self._reading is None or self._reading[0] is not segment:
+            self._reading = (segment, segment.file)
+        return self._reading[1]
+
+    def find(self, offset: int) -> tuple[Segment, Found] | None:
+        """The batch that holds the offset, or the first behind it."""
+        for segment in self.since(offset):
+            if segment.size:
+                found = segment.find(offset, self.file_of(segment))
+                if found is not None:
+                    return segment, found
+        return None
+
+    def find_timestamp(self, timestamp: int, from_offset: int) -> TimestampedOffset | None:
+        """The first record at or after the timestamp."""
+        for segment in self.since(from_offset):
+            if not segment.size or segment.load_max_timestamp() < timestamp:
+                continue
+            found = segment.find_timestamp(timestamp, from_offset)
+            if found is None:
+                continue
+            for record in self._records(segment, found):
+                if record.timestamp >= timestamp and record.offset >= from_offset:
+                    return TimestampedOffset(
+                        record.timestamp, record.offset, found.header.leader_epoch
+                    )
+        return None
+
+    def max_timestamp(self) -> TimestampedOffset | None:
+        """The first record of the batch with the largest timestamp that has it."""
+        segment = max(self._list, key=Segment.load_max_timestamp)
+        newest = segment.load_max_timestamp()
+        found = segment.find(segment.max_timestamp_offset) if newest >= 0 else None
+        if found is None:
+            return None
+        for record in self._records(segment, found):
+            if record.timestamp == newest:
+                return TimestampedOffset(newest, record.offset, found.header.leader_epoch)
+        return TimestampedOffset(newest, found.header.last_offset, found.header.leader_epoch)
+
+    def _records(self, segment: Segment, found: Found) -> list[Record]:
+        return list(read_records(self.file_of(segment).pread(found.size, found.position)))
+
+    def aborted(self, start: int, end: int) -> list[AbortedTransaction]:
+        """The aborted transactions that a reader of these offsets must know of."""
+        touched = []
+        for segment in self.since(start):
+            for entry in segment.aborted():
+                if entry.last_offset >= start and entry.first_offset < end:
+                    touched.append(entry)
+                if entry.last_stable_offset >= end:
+                    return touched
+        return touched

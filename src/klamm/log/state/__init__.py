@@ -1,0 +1,1 @@
+"""What a partition's batches say beyond their records: producers, transactions, leader epochs. All of it is derived."""

@@ -1,0 +1,1 @@
+"""What the cluster knows: records, the immutable image they add up to, snapshots. The read side."""

@@ -1,0 +1,1 @@
+"""Every message of the protocol, one file per API, named as the API. Declarations only."""

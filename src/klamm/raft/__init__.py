@@ -1,0 +1,1 @@
+"""KRaft consensus without I/O: events in, a Ready out."""

@@ -1,0 +1,180 @@
+"""Incremental fetch sessions (KIP-227): a client names its partitions once and then only what changed.
+
+Pure: the ids of new sessions come from the caller. The answer to an incremental fetch leaves out the partitions that
+have nothing new to say, which is what makes a consumer of 1,000 quiet partitions cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.ids import ZERO_UUID, Uuid
+
+NO_SESSION = 0
+INITIAL_EPOCH = 0
+FINAL_EPOCH = -1
+_MAX_EPOCH = 2**31 - 1
+
+# A session idle for this long may be dropped when a new client needs its place.
+EVICTABLE_AFTER_MS = 120_000
+
+
+class FetchPartition:
+    """What a client asks of one partition, and what it was last told. Named by topic up to v12, by id from v13."""
+
+    __slots__ = (
+        "index",
+        "last_fetched_epoch",
+        "leader_epoch",
+        "max_bytes",
+        "offset",
+        "told_high_watermark",
+        "told_log_start",
+        "topic",
+        "topic_id",
+    )
+
+    def __init__(self, topic: str, topic_id: Uuid, index: int) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.index = index
+        self.told_high_watermark = -1
+        self.told_log_start = -1
+
+    @property
+    def key(self) -> tuple[str | Uuid, int]:
+        return (self.topic or self.topic_id, self.index)
+
+    def ask(
+        self, *, offset: int, max_bytes: int, leader_epoch: int, last_fetched_epoch: int
+    ) -> None:
+        self.offset = offset
+        self.max_bytes = max_bytes
+        self.leader_epoch = leader_epoch
+        self.last_fetched_epoch = last_fetched_epoch
+
+    def has_news(self, error: int, high_watermark: int, log_start: int, size: int) -> bool:
+        """Whether an incremental answer must name this partition; remembers what it will be told."""
+        news = (
+            size > 0
+            or error != ErrorCode.NONE
+            or high_watermark != self.told_high_watermark
+            or log_start != self.told_log_start
+        )
+        # After an error the client must hear from us again even if the numbers are the old ones.
+        self.told_high_watermark = -1 if error else high_watermark
+        self.told_log_start = log_start
+        return news
+
+
+class FetchSession:
+    __slots__ = ("epoch", "id", "last_used", "partitions", "uses_ids")
+
+    def __init__(self, id: int, uses_ids: bool) -> None:
+        self.id = id
+        self.epoch = INITIAL_EPOCH
+        self.uses_ids = uses_ids
+        self.last_used = 0
+        self.partitions: dict[tuple[str | Uuid, int], FetchPartition] = {}
+
+    def update(
+        self, asked: Iterable[FetchPartition], forgotten: Iterable[tuple[str | Uuid, int]]
+    ) -> None:
+        for partition in asked:
+            known = self.partitions.get(partition.key)
+            if known is None:
+                self.partitions[partition.key] = partition
+            else:
+                known.ask(
+                    offset=partition.offset,
+                    max_bytes=partition.max_bytes,
+                    leader_epoch=partition.leader_epoch,
+                    last_fetched_epoch=partition.last_fetched_epoch,
+                )
+        for key in forgotten:
+            self.partitions.pop(key, None)
+
+    def move_to_back(self, partition: FetchPartition) -> None:
+        """Who was served queues up again, so that a byte limit starves nobody."""
+        if self.partitions.pop(partition.key, None) is not None:
+            self.partitions[partition.key] = partition
+
+
+class FetchContext:
+    """One request seen through its session: which partitions to read, and what to leave out of the answer."""
+
+    __slots__ = ("is_incremental", "partitions", "session")
+
+    def __init__(
+        self,
+        partitions: Sequence[FetchPartition],
+        session: FetchSession | None,
+        is_incremental: bool,
+    ) -> None:
+        self.partitions = partitions
+        self.session = session
+        self.is_incremental = is_incremental
+
+    @property
+    def session_id(self) -> int:
+        return NO_SESSION if self.session is None else self.session.id
+
+
+class FetchSessions:
+    def __init__(self, slots: int, new_id: Callable[[], int]) -> None:
+        self._slots = slots
+        self._new_id = new_id
+        # In order of last use: the first is the one to give up.
+        self._sessions: dict[int, FetchSession] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def begin(
+        self,
+        session_id: int,
+        session_epoch: int,
+        asked: Sequence[FetchPartition],
+        forgotten: Iterable[tuple[str | Uuid, int]] = (),
+        *,
+        now: int,
+    ) -> FetchContext:
+        if session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+            self._sessions.pop(session_id, None)
+            if session_epoch == FINAL_EPOCH or not asked:
+                return FetchContext(asked, None, False)
+            return FetchContext(asked, self._create(asked, now), False)
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise ApiError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        if session.epoch != session_epoch:
+            raise ApiError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        if asked and session.uses_ids != (asked[0].topic_id != ZERO_UUID):
+            raise ApiError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        session.update(asked, forgotten)
+        self._use(session, now)
+        if not session.partitions:
+            del self._sessions[session.id]
+        return FetchContext(list(session.partitions.values()), session, True)
+
+    def _create(self, asked: Sequence[FetchPartition], now: int) -> FetchSession | None:
+        """A new session, or None when all places are taken by clients that use theirs: then fetches stay full."""
+        if len(self._sessions) >= self._slots:
+            oldest = next(iter(self._sessions.values()), None)
+            if oldest is None or now - oldest.last_used < EVICTABLE_AFTER_MS:
+                return None
+            del self._sessions[oldest.id]
+        id = self._new_id()
+        while id in self._sessions or id == NO_SESSION:
+            id = self._new_id()
+        session = FetchSession(id, asked[0].topic_id != ZERO_UUID)
+        session.update(asked, ())
+        self._use(session, now)
+        return session
+
+    def _use(self, session: FetchSession, now: int) -> None:
+        session.epoch = session.epoch + 1 if session.epoch < _MAX_EPOCH else 1
+        session.last_used = now
+        self._sessions.pop(session.id, None)
+        self._sessions[session.id] = session

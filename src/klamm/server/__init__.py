@@ -1,0 +1,1 @@
+"""The shell: every socket, clock, task and thread of the broker lives here."""

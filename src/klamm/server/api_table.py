@@ -1,0 +1,118 @@
+"""Which APIs are served, in the order of their keys. ApiVersions and docs/apis.md are derived from this table.
+
+A row names the API; its handler is the file of that name in handlers/. Handlers and their messages are imported with
+the first request that needs them: a broker that is asked for nothing else loads only produce and fetch.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from klamm.base.errors import ApiError
+from klamm.protocol.apis import API_BY_NAME, Api
+from klamm.server.call import Call, EncodedBody, Message
+from klamm.server.network.connection import Parked
+
+Reply = Message | EncodedBody | Parked | None
+Handler = Callable[[Any, Call], Reply]
+
+BROKER = (
+    "produce",
+    "fetch",
+    "list_offsets",
+    "metadata",
+    "api_versions",
+    "create_topics",
+    "delete_topics",
+    "delete_records",
+    "init_producer_id",
+    "offset_for_leader_epoch",
+    "describe_configs",
+    "alter_configs",
+    "describe_log_dirs",
+    "create_partitions",
+    "incremental_alter_configs",
+    "describe_quorum",
+    "update_features",
+    "describe_cluster",
+    "describe_producers",
+    "list_config_resources",
+    "describe_topic_partitions",
+)
+# What tools ask of a controller's own listener (--bootstrap-controller).
+CONTROLLER = (
+    "api_versions",
+    "create_topics",
+    "delete_topics",
+    "describe_configs",
+    "alter_configs",
+    "create_partitions",
+    "incremental_alter_configs",
+    "describe_quorum",
+    "update_features",
+    "describe_cluster",
+)
+
+# Kafka advertises Produce from version 0, though it serves 3 and up: old librdkafka takes the lowest version as a sign
+# of what else the broker can do, compression among it.
+_ADVERTISED_LOWEST = {"produce": 0}
+
+
+class ServedApi:
+    """A row of the table: the API's versions, and its handler once somebody asked for it."""
+
+    __slots__ = ("_fail", "_handle", "api", "is_async", "key", "name", "request_class")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.api: Api = API_BY_NAME[name]
+        self.key = self.api.key
+        self.is_async = False
+        self.request_class: type[Any] | None = None
+        self._handle: Handler | None = None
+        self._fail: Callable[[Any, ApiError, int], Message] | None = None
+
+    @property
+    def advertised_lowest(self) -> int:
+        return _ADVERTISED_LOWEST.get(self.name, self.api.lowest)
+
+    @property
+    def advertised_highest(self) -> int:
+        return self.api.highest_stable
+
+    def serves(self, version: int) -> bool:
+        return self.api.lowest <= version <= self.api.highest_stable
+
+    def has_flexible_response_header(self, version: int) -> bool:
+        return self.api.response_header_version(version) == 1
+
+    @property
+    def handle(self) -> Handler:
+        if self._handle is None:
+            module = import_module(f"klamm.server.handlers.{self.name}")
+            self._handle = module.handle
+            self._fail = getattr(module, "fail", None)
+            self.is_async = inspect.iscoroutinefunction(module.handle)
+            self.request_class = self.api.request
+        assert self._handle is not None
+        return self._handle
+
+    def fail(self, request: Any, error: ApiError, version: int) -> Message | None:
+        """The response that says no to the whole request, if this API has a way to say so."""
+        if self._fail is not None:
+            return self._fail(request, error, version)
+        response = self.api.response
+        names = {field.name for field in response.SCHEMA.fields}
+        if "error_code" not in names:
+            return None
+        message: Message = response(error_code=error.code)
+        if "error_message" in names:
+            message.error_message = error.message  # type: ignore[attr-defined]
+        return message
+
+
+def served(names: tuple[str, ...]) -> dict[int, ServedApi]:
+    return {api.key: api for api in map(ServedApi, names)}

@@ -1,0 +1,171 @@
+"""The broker as its handlers see it: the machines of this node, the metadata they follow, and what waits for them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from klamm.base.clock import Clock
+from klamm.base.settings.broker import Settings, topic_settings
+from klamm.base.settings.declare import LONG_MAX
+from klamm.base.settings.topic import TopicSettings
+from klamm.controller.chance import Chance
+from klamm.metadata.delta import Delta
+from klamm.metadata.image import ClusterImage
+from klamm.metadata.resource_type import ResourceType
+from klamm.replication.fetch_sessions import FetchSessions
+from klamm.replication.log_directories import LogDirectory
+from klamm.replication.partition import Partition
+from klamm.replication.replicas import Replicas
+from klamm.replication.waiting import Waiting
+from klamm.server.api_table import BROKER, CONTROLLER, ServedApi, served
+from klamm.server.fetching import Fetching
+from klamm.server.loops.flusher import Flusher
+from klamm.server.loops.quorum_loop import MetadataQuorum
+from klamm.server.metadata_answers import MetadataAnswers
+from klamm.server.producer_ids import ProducerIds
+
+if TYPE_CHECKING:
+    from klamm.server.network.listener import Listener
+
+log = logging.getLogger(__name__)
+
+
+class Broker:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Clock,
+        chance: Chance,
+        quorum: MetadataQuorum,
+        directories: Sequence[LogDirectory],
+        flusher: Flusher,
+    ) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.quorum = quorum
+        self.node_id = settings.node.node_id
+        self.flusher = flusher
+        self.replicas = Replicas(
+            self.node_id,
+            directories,
+            self.settings_of,
+            producer_expiry_ms=settings.log.producer_id_expiration_ms,
+        )
+        self.fetch_sessions = FetchSessions(
+            settings.network.fetch_session_cache_slots, lambda: chance.randrange(2**31)
+        )
+        self.fetches: Waiting[Fetching] = Waiting()
+        self.metadata_answers = MetadataAnswers()
+        self.producer_ids = ProducerIds(quorum)
+        self.tasks: set[asyncio.Task[None]] = set()
+        self._broker_apis = served(BROKER)
+        self._controller_apis = served(CONTROLLER)
+        self._on_partitions_changed: list[Callable[[], None]] = []
+        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_at = 0
+
+    @property
+    def image(self) -> ClusterImage:
+        return self.quorum.image
+
+    def apis_of(self, listener: Listener) -> Mapping[int, ServedApi]:
+        return self._controller_apis if listener.is_controller else self._broker_apis
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """For the rare request that must wait for the controller. The broker awaits its tasks when it stops."""
+        task = asyncio.get_running_loop().create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    # -- metadata ---------------------------------------------------------------------------------------------------
+
+    def settings_of(self, image: ClusterImage, topic: str) -> TopicSettings:
+        dynamic = {
+            **image.config(ResourceType.BROKER, ""),
+            **image.config(ResourceType.BROKER, str(self.node_id)),
+        }
+        return topic_settings(self.settings, dynamic, image.config(ResourceType.TOPIC, topic))
+
+    def load(self) -> None:
+        for stray in self.replicas.load(self.image, self.clock.now()):
+            log.warning("set aside a directory that belongs to no topic: path=%s", stray)
+        self.quorum.on_change(self.apply)
+
+    def apply(self, image: ClusterImage, delta: Delta) -> None:
+        """The cluster's metadata moved on: follow it before anybody is answered from it."""
+        now = self.clock.now()
+        self.metadata_answers.forget()
+        for topic in delta.deleted_topics:
+            logs = self.replicas.remove_topic(topic)
+            for deleted in logs:
+                deleted.delete()
+            self._wake_topic(topic.name, len(topic.partitions))
+        for topic in delta.changed_topics:
+            self.replicas.apply_topic(image, topic, now)
+        for key in delta.changed_configs:
+            if key.resource_type == ResourceType.TOPIC:
+                self.replicas.reconfigure(image, key.resource_name)
+            elif key.resource_type == ResourceType.BROKER:
+                for name in image.topics_by_name:
+                    self.replicas.reconfigure(image, name)
+        for listener in self._on_partitions_changed:
+            listener()
+
+    def on_partitions_changed(self, callback: Callable[[], None]) -> None:
+        """Who remembers partitions forgets them when the metadata changes."""
+        self._on_partitions_changed.append(callback)
+
+    # -- appends, and who waits for them ----------------------------------------------------------------------------
+
+    def appended(self, partition: Partition) -> None:
+        if self.fetches:
+            for fetch in self.fetches.touched(partition.name):
+                fetch.retry()
+
+    def acknowledges_after_flush(self, partition: Partition) -> bool:
+        """Kafka's flush.messages: an append that reaches the number is acknowledged after the fsync."""
+        return partition.settings.flush_messages != LONG_MAX
+
+    def after_flush(self, partitions: Sequence[Partition], then: Callable[[], None]) -> None:
+        now = self.clock.now()
+        logs = [p.log for p in partitions if p.log.needs_flush(now)]
+        if logs:
+            self.flusher.flush(logs, then)
+        else:
+            asyncio.get_running_loop().call_soon(then)
+
+    def park_fetch(self, fetch: Fetching, deadline: int) -> None:
+        self.fetches.park(fetch, fetch.places(), deadline)
+        if self._alarm is None or deadline < self._alarm_at:
+            self._set_alarm(deadline)
+
+    def _set_alarm(self, at: int) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm_at = at
+        delay = max(0, at - self.clock.now()) / 1000
+        self._alarm = asyncio.get_running_loop().call_later(delay, self._expire_fetches)
+
+    def _expire_fetches(self) -> None:
+        self._alarm = None
+        for fetch in self.fetches.overdue(self.clock.now()):
+            fetch.expire()
+        following = self.fetches.deadlines.next
+        if following is not None and self._alarm is None:
+            self._set_alarm(following)
+
+    def _wake_topic(self, topic: str, partitions: int) -> None:
+        for index in range(partitions):
+            for fetch in self.fetches.touched((topic, index)):
+                fetch.retry()
+
+    async def close(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+        for task in list(self.tasks):
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)

@@ -1,0 +1,136 @@
+"""From a frame to its answer: header, API, decode, handle, encode. Holds the only `except Exception` of the broker."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from struct import Struct, error
+from typing import TYPE_CHECKING, Any
+
+from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
+from klamm.protocol.compile import decoder
+from klamm.protocol.wire import skip_tags
+from klamm.server.api_table import ServedApi
+from klamm.server.call import Call
+from klamm.server.handlers.api_versions import unsupported_version
+from klamm.server.network.connection import PARKED, Answer, Connection, Parked
+from klamm.server.straight_produce import StraightProduce
+
+if TYPE_CHECKING:
+    from klamm.server.broker import Broker
+
+log = logging.getLogger(__name__)
+
+_HEADER = Struct(">hhih")
+_PRODUCE = 0
+_API_VERSIONS = 18
+
+
+class Dispatcher:
+    """What a listener's connections do with their frames."""
+
+    def __init__(
+        self, broker: Broker, apis: Mapping[int, ServedApi], tasks: set[asyncio.Task[None]]
+    ) -> None:
+        self._broker = broker
+        self._apis = apis
+        self._tasks = tasks
+        self._straight_produce = StraightProduce(broker) if _PRODUCE in apis else None
+
+    def __call__(self, connection: Connection, frame: memoryview) -> Answer | Parked | None:
+        try:
+            key, version, correlation_id, client_size = _HEADER.unpack_from(frame)
+        except error:
+            raise CorruptFrame(f"{len(frame)} bytes cannot hold a request header") from None
+        if key == _PRODUCE and self._straight_produce is not None:
+            answer = self._straight_produce.answer(frame, version, correlation_id, client_size)
+            if answer is not None:
+                return answer
+        api = self._apis.get(key)
+        if api is None:
+            raise CorruptFrame(
+                f"api key {key} is not served on listener {connection.listener.name}"
+            )
+        call = Call(self._broker, connection, api, version=version, correlation_id=correlation_id)
+        if not api.serves(version):
+            return _unsupported_version(call)
+        call.client_id, body_at = _read_client_id(
+            frame, client_size, api.api.request_header_version(version)
+        )
+        return self._answer(call, frame, body_at)
+
+    def _answer(self, call: Call, frame: memoryview, body_at: int) -> Answer | Parked | None:
+        api = call.api
+        handle = api.handle
+        if api.is_async:
+            # The frame lies in the shared buffer, which the next read overwrites while the handler waits.
+            frame = memoryview(bytes(frame))
+        request, _ = decoder(api.request_class, call.version)(frame, body_at)
+        if api.is_async:
+            self._spawn(call, request)
+            return PARKED
+        try:
+            reply = handle(request, call)
+        except CorruptFrame:
+            raise
+        except Exception as e:  # noqa: BLE001 - the one place where a bug is turned into an answer
+            reply = self._failed(call, request, e)
+        if reply is None or isinstance(reply, Parked):
+            return reply
+        return call.encode(reply)
+
+    def _spawn(self, call: Call, request: Any) -> None:
+        task = asyncio.get_running_loop().create_task(self._run(call, request))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, call: Call, request: Any) -> None:
+        try:
+            reply = await call.api.handle(request, call)  # type: ignore[misc]
+        except Exception as e:  # noqa: BLE001 - as in _answer
+            reply = self._failed(call, request, e)
+        call.finish(reply)
+
+    def _failed(self, call: Call, request: Any, e: Exception) -> Any:
+        if not isinstance(e, ApiError):
+            log.exception(
+                "a request failed: api=%s version=%s client=%s",
+                call.api.name,
+                call.version,
+                call.client_id,
+            )
+            e = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        response = call.api.fail(request, e, call.version)
+        if response is None:
+            call.connection.close()
+        return response
+
+
+def _read_client_id(frame: memoryview, size: int, header_version: int) -> tuple[str | None, int]:
+    """The client id keeps its old encoding, a two-byte length, in the flexible header too."""
+    at = _HEADER.size
+    client_id = None
+    if size >= 0:
+        if at + size > len(frame):
+            raise CorruptFrame("the client id runs past the end of the frame")
+        try:
+            client_id = str(frame[at : at + size], "utf-8")
+        except UnicodeDecodeError:
+            raise CorruptFrame("the client id is not UTF-8") from None
+        at += size
+    elif size != -1:
+        raise CorruptFrame(f"a client id of {size} bytes")
+    if header_version == 2:
+        if at >= len(frame):
+            raise CorruptFrame("the request header is cut off")
+        at = skip_tags(frame, at + 1, frame[at])
+    return client_id, at
+
+
+def _unsupported_version(call: Call) -> Answer:
+    """KIP-511: an ApiVersions request of a future version is answered in version 0, with the versions we know."""
+    if call.api.key != _API_VERSIONS:
+        raise CorruptFrame(f"{call.api.name} has no version {call.version}")
+    call.version = 0
+    return call.encode(unsupported_version(call))

@@ -1,0 +1,154 @@
+"""FetchResponse written by hand: the one response whose record bytes must reach the socket without a copy.
+
+tests/server/test_fetch_response.py holds it to the declared message, version by version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from struct import Struct
+from typing import NamedTuple
+
+from klamm.base.errors import ErrorCode
+from klamm.log.results import Slice
+from klamm.protocol.wire import put_uvarint
+from klamm.replication.fetch_sessions import FetchPartition
+from klamm.server.call import EncodedBody
+from klamm.server.network.connection import Buffer
+
+_FIRST_WITH_LOG_START = 5
+_FIRST_WITH_SESSIONS = 7
+_FIRST_WITH_PREFERRED_REPLICA = 11
+_FIRST_FLEXIBLE = 12
+_FIRST_WITH_TOPIC_IDS = 13
+
+_INT32 = Struct(">i")
+_ABORTED = Struct(">qq")
+_SESSION = Struct(">ihi")  # throttle time, error, session id
+_OFFSETS = Struct(">ihqq")  # index, error, high watermark, last stable offset
+_OFFSETS_AND_START = Struct(">ihqqq")
+_DIVERGING = Struct(">BBBiqB")  # one tag: number 0, 13 bytes, epoch, end offset, no tags within
+_NO_PREFERRED_REPLICA = _INT32.pack(-1)
+
+
+class Divergence(NamedTuple):
+    """Where the log of the asker left ours: the last epoch both know, and its end here."""
+
+    epoch: int
+    end_offset: int
+
+
+class FetchResult(NamedTuple):
+    asked: FetchPartition
+    error: int = ErrorCode.NONE
+    high_watermark: int = -1
+    last_stable_offset: int = -1
+    log_start: int = -1
+    # None: not asked for. A list, though empty, for readers of committed data.
+    aborted: list[tuple[int, int]] | None = None
+    records: Slice | None = None
+    diverging: Divergence | None = None
+
+    @property
+    def size(self) -> int:
+        return 0 if self.records is None else self.records.size
+
+
+def encode_fetch_response(
+    version: int, *, error: int, session_id: int, results: Sequence[FetchResult]
+) -> EncodedBody:
+    writer = _Writer(version)
+    out = writer.out
+    out += (
+        _SESSION.pack(0, error, session_id) if version >= _FIRST_WITH_SESSIONS else _INT32.pack(0)
+    )
+    topics = _by_topic(results)
+    writer.count(len(topics))
+    for topic in topics:
+        writer.topic(topic)
+    if writer.flexible:
+        writer.out.append(0)
+    return EncodedBody(writer.finish())
+
+
+def _by_topic(results: Sequence[FetchResult]) -> list[list[FetchResult]]:
+    """Neighbours of one topic together; the order is the session's."""
+    topics: list[list[FetchResult]] = []
+    last = None
+    for result in results:
+        key = result.asked.topic or result.asked.topic_id
+        if key != last:
+            topics.append([])
+            last = key
+        topics[-1].append(result)
+    return topics
+
+
+class _Writer:
+    __slots__ = ("flexible", "out", "parts", "version")
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+        self.flexible = version >= _FIRST_FLEXIBLE
+        self.out = bytearray()
+        self.parts: list[Buffer] = []
+
+    def finish(self) -> list[Buffer]:
+        self.parts.append(self.out)
+        return self.parts
+
+    def count(self, number: int) -> None:
+        if self.flexible:
+            put_uvarint(self.out, number + 1)
+        else:
+            self.out += _INT32.pack(number)
+
+    def topic(self, results: list[FetchResult]) -> None:
+        asked = results[0].asked
+        if self.version >= _FIRST_WITH_TOPIC_IDS:
+            self.out += asked.topic_id
+        else:
+            name = asked.topic.encode()
+            if self.flexible:
+                put_uvarint(self.out, len(name) + 1)
+            else:
+                self.out += len(name).to_bytes(2, "big")
+            self.out += name
+        self.count(len(results))
+        for result in results:
+            self.partition(result)
+        if self.flexible:
+            self.out.append(0)
+
+    def partition(self, r: FetchResult) -> None:
+        out = self.out
+        if self.version >= _FIRST_WITH_LOG_START:
+            out += _OFFSETS_AND_START.pack(
+                r.asked.index, r.error, r.high_watermark, r.last_stable_offset, r.log_start
+            )
+        else:
+            out += _OFFSETS.pack(r.asked.index, r.error, r.high_watermark, r.last_stable_offset)
+        self.aborted(r.aborted)
+        if self.version >= _FIRST_WITH_PREFERRED_REPLICA:
+            out += _NO_PREFERRED_REPLICA
+        self.records(r)
+        if self.flexible:
+            if r.diverging is None:
+                self.out.append(0)
+            else:
+                self.out += _DIVERGING.pack(1, 0, 13, r.diverging.epoch, r.diverging.end_offset, 0)
+
+    def aborted(self, aborted: list[tuple[int, int]] | None) -> None:
+        self.count(-1 if aborted is None else len(aborted))
+        for producer_id, first_offset in aborted or ():
+            self.out += _ABORTED.pack(producer_id, first_offset)
+            if self.flexible:
+                self.out.append(0)
+
+    def records(self, r: FetchResult) -> None:
+        data = b"" if r.records is None else r.records.read()
+        self.count(len(data))
+        if data:
+            self.parts.append(self.out)
+            self.parts.append(data)
+            self.out = bytearray()

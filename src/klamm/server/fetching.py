@@ -1,0 +1,149 @@
+"""A fetch under way: what it would return now, whether that is enough, and its answer.
+
+Kafka's byte rules: partitions are read in the order of the session; each gets at most its own limit and what the others
+left of the whole; the first batch found is returned whole even if it is larger than both.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.log.results import Slice
+from klamm.protocol.messages.fetch import FetchRequest
+from klamm.replication.fetch_sessions import FetchContext, FetchPartition
+from klamm.replication.partition import Isolation, Partition
+from klamm.server.fetch_response import Divergence, FetchResult, encode_fetch_response
+
+if TYPE_CHECKING:
+    from klamm.server.call import Call, EncodedBody
+
+
+class Fetching:
+    __slots__ = ("_call", "_context", "_isolation", "_max_bytes", "_min_bytes", "_results")
+
+    def __init__(self, call: Call, context: FetchContext, request: FetchRequest) -> None:
+        self._call = call
+        self._context = context
+        self._isolation = request.isolation_level
+        self._min_bytes = min(request.min_bytes, call.broker.settings.network.fetch_max_bytes)
+        self._max_bytes = min(request.max_bytes, call.broker.settings.network.fetch_max_bytes)
+        self._results: list[FetchResult] = []
+
+    def places(self) -> list[tuple[str, int]]:
+        """The partitions whose growth may complete this fetch."""
+        found = (self._find(asked) for asked in self._context.partitions)
+        return [partition.name for partition in found if partition is not None]
+
+    def is_ready(self) -> bool:
+        """Read again. Enough bytes, an error, a divergence or nothing to wait for: all are worth an answer at once."""
+        self._results = results = []
+        if not self._context.partitions:
+            return True
+        left = self._max_bytes
+        total = 0
+        urgent = False
+        for asked in self._context.partitions:
+            result = self._read(asked, left, min_one=total == 0)
+            results.append(result)
+            size = result.size
+            total += size
+            left = max(0, left - size)
+            urgent = urgent or result.error != ErrorCode.NONE or result.diverging is not None
+        return urgent or total >= self._min_bytes
+
+    def answer(self) -> EncodedBody:
+        context = self._context
+        results = self._results
+        if context.session is not None:
+            told = [
+                r
+                for r in results
+                if r.asked.has_news(r.error, r.high_watermark, r.log_start, r.size)
+            ]
+            for result in results:
+                if result.size:
+                    context.session.move_to_back(result.asked)
+            if context.is_incremental:
+                results = told
+        return encode_fetch_response(
+            self._call.version, error=0, session_id=context.session_id, results=results
+        )
+
+    def retry(self) -> bool:
+        """A partition grew: answer if that is enough now."""
+        if not self.is_ready():
+            return False
+        self.finish()
+        return True
+
+    def expire(self) -> None:
+        self.is_ready()
+        self.finish()
+
+    def finish(self) -> None:
+        self._call.broker.fetches.done(self)
+        self._call.finish(self.answer())
+
+    def abandon(self) -> None:
+        """The client is gone."""
+        self._call.broker.fetches.done(self)
+
+    def _find(self, asked: FetchPartition) -> Partition | None:
+        name = asked.topic
+        if not name:
+            topic = self._call.broker.image.topics_by_id.get(asked.topic_id)
+            if topic is None:
+                return None
+            name = topic.name
+        return self._call.broker.replicas.find(name, asked.index)
+
+    def _read(self, asked: FetchPartition, left: int, *, min_one: bool) -> FetchResult:
+        partition = self._find(asked)
+        if partition is None:
+            known = asked.topic or asked.topic_id in self._call.broker.image.topics_by_id
+            unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known else ErrorCode.UNKNOWN_TOPIC_ID
+            return FetchResult(asked, unknown)
+        try:
+            partition.check_leader(asked.leader_epoch)
+            if asked.last_fetched_epoch >= 0:
+                diverging = _divergence(partition, asked)
+                if diverging is not None:
+                    return self._result(asked, partition, None, diverging)
+            records = partition.read(
+                asked.offset, min(asked.max_bytes, left), isolation=self._isolation, min_one=min_one
+            )
+        except ApiError as e:
+            return FetchResult(asked, e.code)
+        return self._result(asked, partition, records, None)
+
+    def _result(
+        self,
+        asked: FetchPartition,
+        partition: Partition,
+        records: Slice | None,
+        diverging: Divergence | None,
+    ) -> FetchResult:
+        aborted = None
+        stable = partition.last_stable_offset
+        if self._isolation == Isolation.READ_COMMITTED:
+            aborted = partition.log.aborted_transactions(asked.offset, stable) if records else []
+        return FetchResult(
+            asked,
+            ErrorCode.NONE,
+            partition.high_watermark,
+            stable,
+            partition.log.start_offset,
+            aborted,
+            records,
+            diverging,
+        )
+
+
+def _divergence(partition: Partition, asked: FetchPartition) -> Divergence | None:
+    epoch, end_offset = partition.end_of_epoch(asked.last_fetched_epoch)
+    if epoch < 0 or end_offset < 0:
+        raise ApiError(ErrorCode.OFFSET_OUT_OF_RANGE)
+    if epoch < asked.last_fetched_epoch or end_offset < asked.offset:
+        return Divergence(epoch, end_offset)
+    return None

@@ -1,0 +1,15 @@
+"""AlterConfigs (33), v0-2: replace all configs of a topic, broker, group or client-metrics subscription.
+
+The controller decides; the answer waits until its records are committed.
+"""
+
+from __future__ import annotations
+
+from klamm.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+from klamm.server.call import Call
+
+
+async def handle(request: AlterConfigsRequest, call: Call) -> AlterConfigsResponse:
+    return await call.broker.quorum.submit(
+        lambda controller, now: controller.alter_configs(request, now)
+    )

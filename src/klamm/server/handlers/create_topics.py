@@ -1,0 +1,16 @@
+"""CreateTopics (19), v2-7: make topics, each with its partitions and configs.
+
+The controller decides; the answer waits until its records are committed.
+v5  partition count, replication factor and configs of each new topic in the answer; v7: its id
+"""
+
+from __future__ import annotations
+
+from klamm.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from klamm.server.call import Call
+
+
+async def handle(request: CreateTopicsRequest, call: Call) -> CreateTopicsResponse:
+    return await call.broker.quorum.submit(
+        lambda controller, now: controller.create_topics(request, now)
+    )

@@ -1,0 +1,40 @@
+"""DeleteRecords (21), v0-2: forget everything in a partition below an offset; -1 means below the high watermark."""
+
+from __future__ import annotations
+
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+from klamm.server.call import Call
+
+
+def handle(request: DeleteRecordsRequest, call: Call) -> DeleteRecordsResponse:
+    return DeleteRecordsResponse(
+        topics=[
+            DeleteRecordsTopicResult(
+                name=topic.name, partitions=[_delete(topic.name, p, call) for p in topic.partitions]
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _delete(topic: str, asked: DeleteRecordsPartition, call: Call) -> DeleteRecordsPartitionResult:
+    index = asked.partition_index
+    try:
+        partition = call.broker.replicas.find(topic, index)
+        if partition is None:
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if "delete" not in partition.settings.cleanup_policy:
+            raise ApiError(ErrorCode.POLICY_VIOLATION)
+        low_watermark = partition.delete_records(asked.offset)
+    except ApiError as e:
+        return DeleteRecordsPartitionResult(
+            partition_index=index, low_watermark=-1, error_code=e.code
+        )
+    return DeleteRecordsPartitionResult(partition_index=index, low_watermark=low_watermark)

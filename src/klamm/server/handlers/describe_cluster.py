@@ -1,0 +1,48 @@
+"""DescribeCluster (60), v0-2: cluster id, controller and brokers, without topics.
+
+v1  endpoint type 2 asks for controllers, which only a controller's listener answers (KIP-919)
+v2  fenced brokers, if asked for (KIP-1073)
+"""
+
+from __future__ import annotations
+
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.protocol.messages.describe_cluster import (
+    DescribeClusterBroker,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+from klamm.server.addresses import addresses_for
+from klamm.server.authorized import CLUSTER_OPERATIONS, NOT_ASKED
+from klamm.server.call import Call
+
+_BROKERS = 1
+_CONTROLLERS = 2
+
+
+def handle(request: DescribeClusterRequest, call: Call) -> DescribeClusterResponse:
+    broker = call.broker
+    here = _CONTROLLERS if call.connection.listener.is_controller else _BROKERS
+    if request.endpoint_type not in (_BROKERS, _CONTROLLERS):
+        raise ApiError(
+            ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
+            f"Unsupported endpoint type {request.endpoint_type}",
+        )
+    if request.endpoint_type != here:
+        kind = "broker" if here == _BROKERS else "controller"
+        raise ApiError(
+            ErrorCode.MISMATCHED_ENDPOINT_TYPE,
+            f"The request was sent to an endpoint of the wrong type: {kind}.",
+        )
+    return DescribeClusterResponse(
+        endpoint_type=here,
+        cluster_id=broker.image.cluster_id,
+        controller_id=broker.node_id,
+        brokers=[
+            DescribeClusterBroker(broker_id=b.node_id, host=b.host, port=b.port, rack=b.rack)
+            for b in addresses_for(call.connection, broker.image, node_id=broker.node_id)
+        ],
+        cluster_authorized_operations=(
+            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
+        ),
+    )

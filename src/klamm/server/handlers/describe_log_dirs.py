@@ -1,0 +1,49 @@
+"""DescribeLogDirs (35), v1-5: how many bytes each partition holds in each data directory.
+
+v4  size and free space of the file system (KIP-827)
+v5  whether the directory is cordoned (KIP-1066): none ever is
+"""
+
+from __future__ import annotations
+
+import os
+
+from klamm.protocol.messages.describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+from klamm.replication.log_directories import LogDirectory
+from klamm.server.call import Call
+
+
+def handle(request: DescribeLogDirsRequest, call: Call) -> DescribeLogDirsResponse:
+    asked = None
+    if request.topics is not None:
+        asked = {(topic.topic, index) for topic in request.topics for index in topic.partitions}
+    return DescribeLogDirsResponse(
+        results=[_describe(directory, asked) for directory in call.broker.replicas.directories]
+    )
+
+
+def _describe(directory: LogDirectory, asked: set[tuple[str, int]] | None) -> DescribeLogDirsResult:
+    topics: dict[str, list[DescribeLogDirsPartition]] = {}
+    for name, log in directory.logs.items():
+        if asked is None or name in asked:
+            topics.setdefault(name.topic, []).append(
+                DescribeLogDirsPartition(
+                    partition_index=name.partition, partition_size=log.size_bytes(), offset_lag=0
+                )
+            )
+    space = os.statvfs(directory.path)
+    return DescribeLogDirsResult(
+        log_dir=os.path.abspath(directory.path),
+        topics=[
+            DescribeLogDirsTopic(name=name, partitions=partitions)
+            for name, partitions in topics.items()
+        ],
+        total_bytes=space.f_frsize * space.f_blocks,
+        usable_bytes=space.f_frsize * space.f_bavail,
+    )

@@ -1,0 +1,87 @@
+"""DescribeTopicPartitions (75), v0: topics page by page, with their eligible leaders (KIP-966)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.controller.names import problem_of_name
+from klamm.metadata.image import ClusterImage, TopicImage
+from klamm.protocol.messages.describe_topic_partitions import (
+    Cursor,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+    ResponseCursor,
+)
+from klamm.server.authorized import TOPIC_OPERATIONS
+from klamm.server.call import Call
+from klamm.server.metadata_answers import INTERNAL_TOPICS, offline_replicas
+
+
+def handle(request: DescribeTopicPartitionsRequest, call: Call) -> DescribeTopicPartitionsResponse:
+    image = call.broker.image
+    limit = call.broker.settings.network.max_request_partition_size_limit
+    left = max(1, min(request.response_partition_limit, limit))
+    response = DescribeTopicPartitionsResponse()
+    start = request.cursor.partition_index if request.cursor else 0
+    if start < 0:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"DescribeTopicPartitionsRequest cursor partition must be valid: {start}",
+        )
+    for name in _names(request, image):
+        first = start if request.cursor and name == request.cursor.topic_name else 0
+        if left == 0:
+            response.next_cursor = ResponseCursor(topic_name=name, partition_index=first)
+            break
+        topic = image.topics_by_name.get(name)
+        if topic is None:
+            response.topics.append(_unknown(name))
+            continue
+        response.topics.append(_describe(image, topic, first, first + left))
+        shown = min(len(topic.partitions), first + left)
+        left -= max(0, shown - first)
+        if shown < len(topic.partitions):
+            response.next_cursor = ResponseCursor(topic_name=name, partition_index=shown)
+            break
+    return response
+
+
+def _names(request: DescribeTopicPartitionsRequest, image: ClusterImage) -> Iterator[str]:
+    """In order of names, from the cursor on."""
+    names = sorted({topic.name for topic in request.topics} or image.topics_by_name)
+    cursor: Cursor | None = request.cursor
+    return (name for name in names if cursor is None or name >= cursor.topic_name)
+
+
+def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
+    bad = problem_of_name(name)
+    code = ErrorCode.INVALID_TOPIC_EXCEPTION if bad else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return DescribeTopicPartitionsResponseTopic(error_code=code, name=name)
+
+
+def _describe(
+    image: ClusterImage, topic: TopicImage, first: int, end: int
+) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.name in INTERNAL_TOPICS,
+        topic_authorized_operations=TOPIC_OPERATIONS,
+        partitions=[
+            DescribeTopicPartitionsResponsePartition(
+                error_code=ErrorCode.NONE if state.leader >= 0 else ErrorCode.LEADER_NOT_AVAILABLE,
+                partition_index=index,
+                leader_id=state.leader,
+                leader_epoch=state.leader_epoch,
+                replica_nodes=list(state.replicas),
+                isr_nodes=list(state.isr),
+                eligible_leader_replicas=list(state.elr),
+                last_known_elr=list(state.last_known_elr),
+                offline_replicas=offline_replicas(image, state.replicas),
+            )
+            for index, state in enumerate(topic.partitions[first:end], start=first)
+        ],
+    )

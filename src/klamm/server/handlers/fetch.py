@@ -1,0 +1,63 @@
+"""Fetch (1), v4-18: read record batches from many partitions, and wait for them if there are too few.
+
+The record bytes go from the segment to the socket as they are; nobody parses them here.
+v5   log start offset in the answer
+v7   sessions (KIP-227): see replication/fetch_sessions.py
+v9   leader epoch of the client is checked (KIP-320)
+v11  rack of the client (KIP-392): there is one replica, so no other is ever preferred
+v12  last fetched epoch: a client whose log went another way is told where (diverging epoch)
+v13  topics by id (KIP-516)
+"""
+
+from __future__ import annotations
+
+from klamm.base.errors import ApiError
+from klamm.protocol.messages.fetch import FetchRequest
+from klamm.replication.fetch_sessions import FetchPartition
+from klamm.server.call import Call, EncodedBody
+from klamm.server.fetch_response import encode_fetch_response
+from klamm.server.fetching import Fetching
+from klamm.server.network.connection import PARKED, Parked
+
+
+def handle(request: FetchRequest, call: Call) -> EncodedBody | Parked:
+    broker = call.broker
+    try:
+        context = broker.fetch_sessions.begin(
+            request.session_id,
+            request.session_epoch if call.version >= 7 else -1,
+            _asked(request),
+            [
+                (t.topic or t.topic_id, p)
+                for t in request.forgotten_topics_data
+                for p in t.partitions
+            ],
+            now=call.now,
+        )
+    except ApiError as e:
+        return encode_fetch_response(call.version, error=e.code, session_id=0, results=())
+    fetching = Fetching(call, context, request)
+    if fetching.is_ready() or request.max_wait_ms <= 0:
+        return fetching.answer()
+    broker.park_fetch(fetching, call.now + request.max_wait_ms)
+    call.connection.on_lost = fetching.abandon
+    return PARKED
+
+
+def fail(request: FetchRequest, error: ApiError, version: int) -> EncodedBody:
+    return encode_fetch_response(version, error=error.code, session_id=0, results=())
+
+
+def _asked(request: FetchRequest) -> list[FetchPartition]:
+    asked = []
+    for topic in request.topics:
+        for p in topic.partitions:
+            partition = FetchPartition(topic.topic, topic.topic_id, p.partition)
+            partition.ask(
+                offset=p.fetch_offset,
+                max_bytes=p.partition_max_bytes,
+                leader_epoch=p.current_leader_epoch,
+                last_fetched_epoch=p.last_fetched_epoch,
+            )
+            asked.append(partition)
+    return asked

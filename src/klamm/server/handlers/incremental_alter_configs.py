@@ -1,0 +1,20 @@
+"""IncrementalAlterConfigs (44), v0-1: set, delete, append to or subtract from single configs.
+
+The controller decides; the answer waits until its records are committed.
+"""
+
+from __future__ import annotations
+
+from klamm.protocol.messages.incremental_alter_configs import (
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from klamm.server.call import Call
+
+
+async def handle(
+    request: IncrementalAlterConfigsRequest, call: Call
+) -> IncrementalAlterConfigsResponse:
+    return await call.broker.quorum.submit(
+        lambda controller, now: controller.incremental_alter_configs(request, now)
+    )

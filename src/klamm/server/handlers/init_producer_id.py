@@ -1,0 +1,27 @@
+"""InitProducerId (22), v0-5: an id for an idempotent producer.
+
+A transactional id needs a transaction coordinator, which this broker does not have yet; clients notice earlier, since
+FindCoordinator is not advertised.
+"""
+
+from __future__ import annotations
+
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from klamm.server.call import Call
+from klamm.server.network.connection import PARKED, Parked
+
+
+def handle(request: InitProducerIdRequest, call: Call) -> InitProducerIdResponse | Parked:
+    if request.transactional_id is not None:
+        raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
+    producer_id = call.broker.producer_ids.take()
+    if producer_id is None:
+        call.broker.spawn(_answer_later(call))
+        return PARKED
+    return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+
+
+async def _answer_later(call: Call) -> None:
+    producer_id = await call.broker.producer_ids.fetch()
+    call.finish(InitProducerIdResponse(producer_id=producer_id, producer_epoch=0))

@@ -1,0 +1,116 @@
+"""ListOffsets (2), v1-11: the offset for a point in time, or for a special one.
+
+v2   read_committed sees the last stable offset as the end
+v4   leader epochs, checked and answered
+v7   -3 the record with the largest timestamp
+v8   -4 the earliest offset on this broker: there is no tiered storage, so it is the log's start
+v9   -5 the end of what is tiered, v11: -6 the start of what is not yet tiered: neither exists here
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from klamm.replication.partition import Partition
+from klamm.server.call import Call
+
+_LATEST = -1
+_EARLIEST = -2
+_MAX_TIMESTAMP = -3
+_EARLIEST_LOCAL = -4
+_LATEST_TIERED = -5
+_EARLIEST_PENDING_UPLOAD = -6
+# The first version that knows each special timestamp.
+_SINCE = {_MAX_TIMESTAMP: 7, _EARLIEST_LOCAL: 8, _LATEST_TIERED: 9, _EARLIEST_PENDING_UPLOAD: 11}
+
+
+class _Found(NamedTuple):
+    offset: int
+    timestamp: int = -1
+    epoch: int = -1
+
+
+_NOTHING = _Found(-1)
+
+
+def handle(request: ListOffsetsRequest, call: Call) -> ListOffsetsResponse:
+    asked = [(topic.name, p.partition_index) for topic in request.topics for p in topic.partitions]
+    twice = (
+        {pair for pair in asked if asked.count(pair) > 1}
+        if len(set(asked)) != len(asked)
+        else set()
+    )
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(
+                name=topic.name,
+                partitions=[
+                    _answer(
+                        request,
+                        topic.name,
+                        p,
+                        call,
+                        is_twice=(topic.name, p.partition_index) in twice,
+                    )
+                    for p in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _answer(
+    request: ListOffsetsRequest,
+    topic: str,
+    asked: ListOffsetsPartition,
+    call: Call,
+    *,
+    is_twice: bool,
+) -> ListOffsetsPartitionResponse:
+    index = asked.partition_index
+    try:
+        if is_twice:
+            raise ApiError(ErrorCode.INVALID_REQUEST)
+        if asked.timestamp < 0 and call.version < _SINCE.get(
+            asked.timestamp, 0 if asked.timestamp >= -2 else 99
+        ):
+            raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
+        partition = call.broker.replicas.find(topic, index)
+        if partition is None:
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        partition.check_leader(asked.current_leader_epoch if call.version >= 4 else -1)
+        found = _find(partition, asked.timestamp, partition.visible_end(request.isolation_level))
+    except ApiError as e:
+        return ListOffsetsPartitionResponse(partition_index=index, error_code=e.code)
+    return ListOffsetsPartitionResponse(
+        partition_index=index,
+        timestamp=found.timestamp,
+        offset=found.offset,
+        leader_epoch=found.epoch,
+    )
+
+
+def _find(partition: Partition, timestamp: int, end: int) -> _Found:
+    log = partition.log
+    if timestamp == _LATEST:
+        return _Found(end, epoch=partition.leader_epoch)
+    if timestamp in (_EARLIEST, _EARLIEST_LOCAL):
+        epoch = log.epochs.epoch_of(log.start_offset)
+        return _Found(log.start_offset, epoch=-1 if epoch is None else epoch)
+    if timestamp in (_LATEST_TIERED, _EARLIEST_PENDING_UPLOAD):
+        return _NOTHING
+    found = (
+        log.max_timestamp() if timestamp == _MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+    )
+    if found is None or (timestamp >= 0 and found.offset >= end):
+        return _NOTHING
+    return _Found(found.offset, found.timestamp, found.leader_epoch)

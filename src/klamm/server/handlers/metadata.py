@@ -1,0 +1,128 @@
+"""Metadata (3), v0-13: brokers, the controller, and the topics a client asks about.
+
+A topic that does not exist is created if both the client and auto.create.topics.enable allow it; the answer waits for
+the creation instead of sending the client away with an error once.
+v0   an empty list means all topics; later null does
+v4   the client says whether topics may be created
+v10  topic ids in the answer (KIP-516); v12: topics asked for by id
+v13  error code for clients that should bootstrap again (KIP-1102): never set
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from klamm.base.errors import ErrorCode
+from klamm.base.ids import ZERO_UUID
+from klamm.controller.names import problem_of_name
+from klamm.metadata.image import ClusterImage, TopicImage
+from klamm.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from klamm.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+)
+from klamm.server.addresses import addresses_for
+from klamm.server.authorized import CLUSTER_OPERATIONS, NOT_ASKED
+from klamm.server.call import Call, EncodedBody
+from klamm.server.metadata_answers import encode_topic, splice_topics, unknown_topic
+from klamm.server.network.connection import PARKED, Parked
+
+
+def handle(request: MetadataRequest, call: Call) -> EncodedBody | Parked:
+    missing = _to_create(request, call)
+    if missing:
+        call.broker.spawn(_create_and_answer(missing, request, call))
+        return PARKED
+    return _answer(request, call, {})
+
+
+async def _create_and_answer(names: list[str], request: MetadataRequest, call: Call) -> None:
+    errors = {}
+    creation = CreateTopicsRequest(
+        topics=[
+            CreatableTopic(name=name, num_partitions=-1, replication_factor=-1) for name in names
+        ]
+    )
+    try:
+        response = await call.broker.quorum.create_topics(creation)
+        errors = {
+            topic.name: ErrorCode(topic.error_code) for topic in response.topics if topic.error_code
+        }
+    finally:
+        # Another client may have been first.
+        errors = {name: e for name, e in errors.items() if e != ErrorCode.TOPIC_ALREADY_EXISTS}
+        call.finish(_answer(request, call, errors))
+
+
+def _to_create(request: MetadataRequest, call: Call) -> list[str]:
+    if not call.broker.settings.topics.auto_create or not (
+        call.version < 4 or request.allow_auto_topic_creation
+    ):
+        return []
+    known = call.broker.image.topics_by_name
+    asked = (topic.name for topic in request.topics or () if topic.name is not None)
+    return [
+        name for name in dict.fromkeys(asked) if name not in known and not problem_of_name(name)
+    ]
+
+
+def _answer(request: MetadataRequest, call: Call, errors: dict[str, ErrorCode]) -> EncodedBody:
+    image = call.broker.image
+    version = call.version
+    with_operations = version >= 8 and request.include_topic_authorized_operations
+    answers = call.broker.metadata_answers
+    if request.topics is None or (version == 0 and not request.topics):
+        topics = [
+            answers.topic(image, t, version, with_operations) for t in image.topics_by_name.values()
+        ]
+    else:
+        topics = []
+        for asked in _distinct(request.topics):
+            known = _find(image, asked)
+            if known is not None:
+                topics.append(answers.topic(image, known, version, with_operations))
+            else:
+                topics.append(
+                    encode_topic(
+                        unknown_topic(*_why_unknown(asked, errors), asked.topic_id), version
+                    )
+                )
+    with_cluster_operations = 8 <= version <= 10 and request.include_cluster_authorized_operations
+    response = _without_topics(call, with_cluster_operations)
+    return EncodedBody([splice_topics(response, topics, version)])
+
+
+def _distinct(topics: Iterable[MetadataRequestTopic]) -> list[MetadataRequestTopic]:
+    return list({topic.name or topic.topic_id: topic for topic in topics}.values())
+
+
+def _find(image: ClusterImage, asked: MetadataRequestTopic) -> TopicImage | None:
+    if asked.topic_id != ZERO_UUID:
+        return image.topics_by_id.get(asked.topic_id)
+    return image.topics_by_name.get(asked.name or "")
+
+
+def _why_unknown(
+    asked: MetadataRequestTopic, errors: dict[str, ErrorCode]
+) -> tuple[str | None, ErrorCode]:
+    if asked.topic_id != ZERO_UUID:
+        return None, ErrorCode.UNKNOWN_TOPIC_ID
+    name = asked.name or ""
+    if problem_of_name(name):
+        return name, ErrorCode.INVALID_TOPIC_EXCEPTION
+    return name, errors.get(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def _without_topics(call: Call, with_operations: bool) -> MetadataResponse:
+    broker = call.broker
+    return MetadataResponse(
+        brokers=[
+            MetadataResponseBroker(node_id=b.node_id, host=b.host, port=b.port, rack=b.rack)
+            for b in addresses_for(call.connection, broker.image, node_id=broker.node_id)
+        ],
+        cluster_id=broker.image.cluster_id,
+        controller_id=broker.node_id,
+        cluster_authorized_operations=CLUSTER_OPERATIONS if with_operations else NOT_ASKED,
+    )

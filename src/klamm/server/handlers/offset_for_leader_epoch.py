@@ -1,0 +1,37 @@
+"""OffsetForLeaderEpoch (23), v2-4: where a leader epoch ends in this log, so that a client can notice lost records."""
+
+from __future__ import annotations
+
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.protocol.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopicResult,
+)
+from klamm.server.call import Call
+
+
+def handle(request: OffsetForLeaderEpochRequest, call: Call) -> OffsetForLeaderEpochResponse:
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderTopicResult(
+                topic=topic.topic,
+                partitions=[_answer(topic.topic, p, call) for p in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _answer(topic: str, asked: OffsetForLeaderPartition, call: Call) -> EpochEndOffset:
+    try:
+        partition = call.broker.replicas.find(topic, asked.partition)
+        if partition is None:
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        partition.check_leader(asked.current_leader_epoch)
+    except ApiError as e:
+        return EpochEndOffset(error_code=e.code, partition=asked.partition)
+    epoch, end_offset = partition.end_of_epoch(asked.leader_epoch)
+    return EpochEndOffset(partition=asked.partition, leader_epoch=epoch, end_offset=end_offset)

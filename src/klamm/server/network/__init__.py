@@ -1,0 +1,1 @@
+"""Sockets: listeners, their connections, and the memory that frames arrive in. Knows frames, not what they say."""

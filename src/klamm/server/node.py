@@ -1,0 +1,237 @@
+"""The composition root: builds everything in order, runs until told to stop, and closes in reverse."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import gc
+import logging
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, replace
+
+from klamm.base.clock import SystemClock
+from klamm.base.settings.broker import Settings
+from klamm.base.settings.listeners import Listener as ListenerAddress
+from klamm.log.disk import Disk, RealDisk
+from klamm.metadata.image import Endpoint
+from klamm.replication.log_directories import LogDirectory
+from klamm.server.broker import Broker
+from klamm.server.dispatch import Dispatcher
+from klamm.server.loops.flusher import Flusher
+from klamm.server.loops.housekeeping import Housekeeping
+from klamm.server.loops.quorum_loop import MetadataQuorum
+from klamm.server.network.listener import Limits, Listener
+from klamm.server.storage import DataDirectories, StorageError
+
+log = logging.getLogger(__name__)
+
+
+class CannotStart(Exception):
+    """Why the broker does not come up, in one sentence for the person who started it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What the person who started the broker wants to know."""
+
+    address: str
+    cluster_id: str
+    node_id: int
+    data: str
+
+
+def serve(settings: Settings, *, memory: bool = False, announce: Callable[[Ready], None]) -> int:
+    """Run a broker until SIGTERM or SIGINT; returns the exit code of the process."""
+    temporary = _memory_directory() if memory else None
+    if temporary is not None:
+        settings = replace(settings, log=replace(settings.log, log_dirs=(temporary,)))
+    try:
+        import uvloop
+
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(_run_until_stopped(settings, announce))
+    except (CannotStart, StorageError) as e:
+        print(f"klamm cannot start: {e}", file=sys.stderr)
+        return 1
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _memory_directory() -> str:
+    """A directory that is gone with the broker, on a file system in memory where the machine has one."""
+    in_memory = "/dev/shm"
+    return tempfile.mkdtemp(
+        prefix="klamm-", dir=in_memory if os.access(in_memory, os.W_OK) else None
+    )
+
+
+async def _run_until_stopped(settings: Settings, announce: Callable[[Ready], None]) -> int:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    node = Node(settings, on_failure=lambda _: stop.set())
+    await node.start()
+    try:
+        announce(node.ready)
+        # What lives now lives for ever: the collector need not look at it again.
+        gc.collect()
+        gc.freeze()
+        await stop.wait()
+    finally:
+        await node.stop()
+    return 1 if node.has_failed else 0
+
+
+class Node:
+    """A broker with its own controller, in this process. `start` returns when clients can connect."""
+
+    def __init__(
+        self, settings: Settings, *, disk: Disk | None = None, on_failure: Callable[[OSError], None]
+    ) -> None:
+        self._settings = settings
+        self._disk = disk or RealDisk()
+        self._on_failure = on_failure
+        self._stack = AsyncExitStack()
+        self.has_failed = False
+        self.ready: Ready
+
+    async def start(self) -> None:
+        try:
+            await self._start(self._stack)
+        except BaseException:
+            await self._stack.aclose()
+            raise
+
+    async def stop(self) -> None:
+        log.info("stopping: node=%s", self._settings.node.node_id)
+        await self._stack.aclose()
+
+    async def _start(self, stack: AsyncExitStack) -> None:
+        settings = self._settings
+        clock = SystemClock()
+        chance = random.SystemRandom()
+        data = stack.enter_context(DataDirectories.open(self._disk, settings, chance=chance))
+        listeners = self._bind(stack)
+        flusher = Flusher(self._failed)
+        stack.push_async_callback(flusher.close)
+        quorum = MetadataQuorum(
+            self._disk,
+            settings,
+            clock=clock,
+            chance=chance,
+            directories=data,
+            endpoints=[_endpoint(settings, each) for each in listeners if not each.is_controller],
+            controller_endpoints=[
+                _endpoint(settings, each) for each in listeners if each.is_controller
+            ],
+            on_failure=self._failed,
+        )
+        stack.push_async_callback(quorum.close)
+        await quorum.start()
+        broker = Broker(
+            settings,
+            clock=clock,
+            chance=chance,
+            quorum=quorum,
+            directories=[LogDirectory(self._disk, each.path, each.id) for each in data.all],
+            flusher=flusher,
+        )
+        broker.load()
+        stack.callback(
+            lambda: broker.replicas.close(now=clock.now(), broker_epoch=quorum.broker_epoch)
+        )
+        stack.push_async_callback(broker.close)
+        self._keep_house(stack, broker)
+        for listener in listeners:
+            await listener.serve(Dispatcher(broker, broker.apis_of(listener), broker.tasks))
+        self.ready = self._ready(listeners, data)
+
+    def _bind(self, stack: AsyncExitStack) -> list[Listener]:
+        network = self._settings.network
+        limits = Limits(
+            max_request_bytes=network.socket_request_max_bytes,
+            max_idle_ms=network.connections_max_idle_ms,
+            max_connections=network.max_connections,
+            backlog=network.socket_listen_backlog_size,
+        )
+        advertised = {each.name for each in self._settings.listeners.advertised()}
+        controllers = {each.name for each in self._settings.listeners.for_controllers()}
+        listeners = []
+        for address in self._settings.listeners.all():
+            listener = _bind_one(address, limits, is_controller=address.name in controllers)
+            listener.is_advertised = address.name in advertised
+            stack.callback(listener.close)
+            listeners.append(listener)
+        return listeners
+
+    def _keep_house(self, stack: AsyncExitStack, broker: Broker) -> None:
+        task = asyncio.get_running_loop().create_task(Housekeeping(broker).run())
+
+        async def stop() -> None:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+        stack.push_async_callback(stop)
+
+    def _failed(self, error: OSError) -> None:
+        """A disk that failed to sync cannot be trusted again: stop before anything else is acknowledged."""
+        log.critical("a data directory failed, the broker stops: %s", error)
+        self.has_failed = True
+        self._on_failure(error)
+
+    def _ready(self, listeners: list[Listener], data: DataDirectories) -> Ready:
+        first = next(listener for listener in listeners if not listener.is_controller)
+        return Ready(
+            address=f"{_reachable(first.host)}:{first.port}",
+            cluster_id=data.cluster_id,
+            node_id=data.node_id,
+            data=",".join(each.path for each in data.all),
+        )
+
+
+def _reachable(host: str) -> str:
+    """A name for an address that stands for every interface."""
+    return "localhost" if host in ("::", "0.0.0.0") else host
+
+
+def _bind_one(address: ListenerAddress, limits: Limits, *, is_controller: bool) -> Listener:
+    try:
+        return Listener(
+            address.name, address.host, address.port, limits=limits, is_controller=is_controller
+        )
+    except OSError as e:
+        where = f"{address.host or '*'}:{address.port}"
+        if e.errno == errno.EADDRINUSE:
+            raise CannotStart(
+                f"{where} is taken by another process; choose another with --port"
+            ) from e
+        raise CannotStart(f"cannot listen on {where}: {e.strerror}") from e
+
+
+def _endpoint(settings: Settings, listener: Listener) -> Endpoint:
+    """How the listener is made known to others. Without advertised.listeners it is the bound address."""
+    for advertised in settings.listeners.advertised():
+        if advertised.name == listener.name:
+            return Endpoint(
+                advertised.name,
+                advertised.host,
+                advertised.port or listener.port,
+                advertised.protocol.value,
+            )
+    host = _reachable(listener.host)
+    return Endpoint(
+        listener.name, host, listener.port, settings.listeners.protocols()[listener.name].value
+    )
+
+
+__all__ = ["CannotStart", "Node", "Ready", "serve"]

@@ -1,0 +1,313 @@
+"""Data directories: formatting them as Kafka's storage tool does, telling whose they are, and locking them.
+
+A directory is formatted when it has a meta.properties; bootstrap.checkpoint beside it holds the records a new
+cluster begins with. Every refusal is one sentence that says which directory and what to do.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from time import gmtime, strftime
+from typing import NamedTuple, Self
+
+from klamm.base.clock import Clock, Ms, SystemClock
+from klamm.base.ids import Uuid
+from klamm.base.settings.broker import Settings
+from klamm.controller.chance import Chance, random_uuid
+from klamm.log import checkpoints
+from klamm.log.checkpoints import META_PROPERTIES
+from klamm.log.disk import Disk, RealDisk
+from klamm.metadata.features import LATEST, METADATA_VERSION, release_of
+from klamm.metadata.records.configs import FeatureLevelRecord
+from klamm.metadata.snapshot import write_records
+
+BOOTSTRAP = "bootstrap.checkpoint"
+LOCK = ".lock"
+_VERSION = "1"
+# What may lie in a directory that klamm takes for empty.
+_HARMLESS = {LOCK, "lost+found"}
+_SYSTEM_CLOCK = SystemClock()
+
+
+class StorageError(Exception):
+    """A directory cannot be used as it is. The message is for the operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Where a node keeps its data, and the directory, one of them or not, that has the metadata log."""
+
+    data: tuple[str, ...]
+    metadata: str
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        data = settings.log.directories
+        return cls(data, settings.quorum.metadata_log_dir or data[0])
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return self.data if self.metadata in self.data else (self.metadata, *self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What meta.properties says."""
+
+    cluster_id: str
+    node_id: int
+    directory_id: Uuid
+
+
+class DataDirectory(NamedTuple):
+    path: str
+    id: Uuid
+
+
+class DataDirectories:
+    """The directories of a running node: formatted, its own, and locked until they are closed."""
+
+    __slots__ = ("_locks", "all", "cluster_id", "metadata", "node_id", "previous_broker_epoch")
+
+    def __init__(
+        self, cluster_id: str, node_id: int, data: Sequence[DataDirectory], metadata: DataDirectory
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.node_id = node_id
+        # Those that hold partitions; the metadata log may have one to itself.
+        self.all = tuple(data)
+        self.metadata = metadata
+        # The epoch in which the broker last stopped cleanly, -1 if it crashed or never ran.
+        self.previous_broker_epoch = -1
+        self._locks: list[int] = []
+
+    @classmethod
+    def open(
+        cls, disk: Disk, settings: Settings, *, chance: Chance, clock: Clock = _SYSTEM_CLOCK
+    ) -> Self:
+        """Lock them, format those that are empty, and see whose they are."""
+        paths = Paths.of(settings)
+        locks: list[int] = []
+        try:
+            # Only a real disk has other processes on it.
+            if isinstance(disk, RealDisk):
+                for path in paths.all:
+                    disk.mkdir(path)
+                    locks.append(_lock(path))
+            node_id = settings.node.node_id
+            ensure_formatted(disk, paths, node_id=node_id, chance=chance, now=clock.now())
+            found = load(disk, paths, node_id=node_id)
+        except BaseException:
+            _unlock(locks)
+            raise
+        data = [DataDirectory(path, found[path].directory_id) for path in paths.data]
+        metadata = DataDirectory(paths.metadata, found[paths.metadata].directory_id)
+        directories = cls(found[paths.metadata].cluster_id, node_id, data, metadata)
+        directories.previous_broker_epoch = _previous_broker_epoch(disk, paths.data)
+        directories._locks = locks
+        return directories
+
+    def close(self) -> None:
+        _unlock(self._locks)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def format_directories(
+    disk: Disk,
+    directories: Paths,
+    *,
+    cluster_id: str,
+    node_id: int,
+    chance: Chance,
+    now: Ms,
+    ignore_formatted: bool = False,
+    features: Mapping[str, int] = LATEST,
+) -> list[str]:
+    """Format what is not formatted yet; gives the lines that Kafka's tool prints about it."""
+    if not cluster_id.strip():
+        raise StorageError("The cluster id must not be empty.")
+    found = {path: identity for path in directories.all if (identity := read_identity(disk, path))}
+    for path, identity in found.items():
+        if not ignore_formatted:
+            raise StorageError(
+                f"Log directory {path} is already formatted. "
+                "Use --ignore-formatted to ignore this directory and format the others."
+            )
+        _check(path, identity, cluster_id=cluster_id, node_id=node_id)
+    missing = [path for path in directories.all if path not in found]
+    if not missing:
+        return ["All of the log directories are already formatted."]
+    taken = {identity.directory_id for identity in found.values()}
+    release = release_of(features[METADATA_VERSION])
+    lines = []
+    for path in missing:
+        kind = "metadata" if path == directories.metadata else "data"
+        lines.append(f"Formatting {kind} directory {path} with metadata.version {release}.")
+        directory_id = random_uuid(chance)
+        assert directory_id not in taken
+        taken.add(directory_id)
+        identity = Identity(cluster_id, node_id, directory_id)
+        _format(disk, path, identity, features, now)
+    return lines
+
+
+def ensure_formatted(
+    disk: Disk, directories: Paths, *, node_id: int, chance: Chance, now: Ms
+) -> None:
+    """For `klamm serve`: empty directories are formatted on the spot, with a cluster id of their own if all are."""
+    found = {path: identity for path in directories.all if (identity := read_identity(disk, path))}
+    for path in directories.all:
+        if path not in found and disk.exists(path) and set(disk.listdir(path)) - _HARMLESS:
+            raise StorageError(
+                f"{path} is not empty and has no {META_PROPERTIES}: it is not a data directory. "
+                "Choose another one, or empty it."
+            )
+    if len(found) < len(directories.all):
+        known = next(iter(found.values()), None)
+        cluster_id = known.cluster_id if known else str(random_uuid(chance))
+        format_directories(
+            disk,
+            directories,
+            cluster_id=cluster_id,
+            node_id=node_id,
+            chance=chance,
+            now=now,
+            ignore_formatted=True,
+        )
+
+
+def load(disk: Disk, directories: Paths, *, node_id: int) -> dict[str, Identity]:
+    """Who each directory belongs to; they must all be this node's, and of one cluster."""
+    found: dict[str, Identity] = {}
+    for path in directories.all:
+        identity = read_identity(disk, path)
+        if identity is None:
+            raise StorageError(
+                f"No {META_PROPERTIES} in {path}: format it first with `klamm storage format`."
+            )
+        first = next(iter(found.values()), identity)
+        _check(path, identity, cluster_id=first.cluster_id, node_id=node_id)
+        if any(identity.directory_id == other.directory_id for other in found.values()):
+            raise StorageError(
+                f"{path}/{META_PROPERTIES} has the directory.id {identity.directory_id} of another "
+                "directory: one of them is a copy."
+            )
+        found[path] = identity
+    return found
+
+
+def read_identity(disk: Disk, directory: str) -> Identity | None:
+    """None when the directory is not formatted."""
+    path = f"{directory}/{META_PROPERTIES}"
+    if not disk.exists(path):
+        return None
+    properties = checkpoints.read_properties(disk, path) or {}
+    try:
+        if properties["version"] != _VERSION:
+            raise StorageError(f"{path} has version {properties['version']}, expected {_VERSION}.")
+        return Identity(
+            properties["cluster.id"],
+            int(properties["node.id"]),
+            Uuid.parse(properties["directory.id"]),
+        )
+    except KeyError as missing:
+        raise StorageError(f"{path} has no {missing.args[0]}.") from None
+    except ValueError as error:
+        raise StorageError(f"{path} is not readable: {error}.") from None
+
+
+def _check(path: str, identity: Identity, *, cluster_id: str, node_id: int) -> None:
+    where = f"in: {path}/{META_PROPERTIES}"
+    if identity.cluster_id != cluster_id:
+        raise StorageError(
+            f"Invalid cluster.id {where}. Expected {cluster_id}, but read {identity.cluster_id}"
+        )
+    if identity.node_id != node_id:
+        raise StorageError(
+            f"Invalid node.id {where}. Expected {node_id}, but read {identity.node_id}"
+        )
+
+
+def _format(
+    disk: Disk, path: str, identity: Identity, features: Mapping[str, int], now: Ms
+) -> None:
+    try:
+        disk.mkdir(path)
+        # meta.properties comes last: a directory that has it is formatted completely.
+        disk.write_atomic(f"{path}/{BOOTSTRAP}", bootstrap_checkpoint(features, now))
+        disk.write_atomic(f"{path}/{META_PROPERTIES}", _meta_properties(identity, now))
+    except OSError as error:
+        raise StorageError(f"{path} cannot be formatted: {error.strerror}.") from error
+
+
+def bootstrap_checkpoint(features: Mapping[str, int], now: Ms) -> bytes:
+    records = [
+        FeatureLevelRecord(name=name, feature_level=level) for name, level in features.items()
+    ]
+    return write_records(
+        records,
+        metadata_version=features[METADATA_VERSION],
+        last_timestamp=0,
+        now=now,
+        epoch=0,
+    )
+
+
+def _meta_properties(identity: Identity, now: Ms) -> bytes:
+    lines = (
+        "#",
+        strftime("#%a %b %d %H:%M:%S UTC %Y", gmtime(now / 1000)),
+        f"node.id={identity.node_id}",
+        f"directory.id={identity.directory_id}",
+        f"version={_VERSION}",
+        f"cluster.id={identity.cluster_id}",
+        "",
+    )
+    return "\n".join(lines).encode()
+
+
+def _lock(directory: str) -> int:
+    try:
+        file = os.open(f"{directory}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise StorageError(f"{directory} cannot be used: {error.strerror}.") from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Java locks in this other way, which knows nothing of the first.
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(file)
+        raise StorageError(
+            f"{directory} is in use by another process, which holds its {LOCK} file."
+        ) from error
+    return file
+
+
+def _unlock(locks: list[int]) -> None:
+    for file in locks:
+        os.close(file)
+    locks.clear()
+
+
+def _previous_broker_epoch(disk: Disk, directories: Sequence[str]) -> int:
+    """From the marker of a clean stop, which stays: the log directories take it away when they open.
+
+    Every directory must have one, and of the same epoch; else some of them may have lost records.
+    """
+    epochs = set()
+    for directory in directories:
+        path = f"{directory}/{checkpoints.CLEAN_SHUTDOWN}"
+        try:
+            epochs.add(int(json.loads(disk.read(path))["brokerEpoch"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return -1
+    return epochs.pop() if len(epochs) == 1 else -1

@@ -1,0 +1,155 @@
+"""The straight path for what nearly every produce request is: one topic, one partition, one batch, acks 1 or all.
+
+Such a request is routed by its raw topic and partition bytes and answered from one prebuilt Struct; no message object
+is made. Anything else, and every error, is left to handlers/produce.py, which knows all cases: `answer` then returns
+None and nothing has happened yet.
+"""
+
+from __future__ import annotations
+
+from struct import Struct, error
+from typing import TYPE_CHECKING
+
+from klamm.base.errors import ApiError
+from klamm.base.ids import Uuid
+from klamm.replication.partition import Partition
+from klamm.server.network.connection import Answer
+
+if TYPE_CHECKING:
+    from klamm.server.broker import Broker
+
+_FIRST_FLEXIBLE = 9
+_FIRST_WITH_TOPIC_IDS = 13
+_LAST = 13
+
+# Transactional id (null), acks, timeout, count of topics (plus one).
+_START = Struct(">BhiB")
+_INDEX = Struct(">i")
+
+
+class _Route:
+    """A partition, and the bytes of an answer about it up to the error code."""
+
+    __slots__ = ("head", "partition", "response", "size")
+
+    def __init__(self, partition: Partition, topic_and_partition: bytes) -> None:
+        self.partition = partition
+        # Response header's tags, one topic: its name or id, one partition: its index.
+        self.head = b"\0\x02" + topic_and_partition
+        # size, correlation id, head, error, base offset, append time, log start; no record errors, no message, no
+        # tags; throttle time; no tags.
+        self.response = Struct(f">ii{len(self.head)}shqqqIiB")
+        self.size = self.response.size - 4
+
+
+class StraightProduce:
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._routes: dict[bytes, _Route] = {}
+        self._routes_by_id: dict[bytes, _Route] = {}
+        broker.on_partitions_changed(self.forget_routes)
+
+    def forget_routes(self) -> None:
+        self._routes.clear()
+        self._routes_by_id.clear()
+
+    def answer(
+        self, frame: memoryview, version: int, correlation_id: int, client_size: int
+    ) -> Answer | None:
+        if not _FIRST_FLEXIBLE <= version <= _LAST or client_size < 0:
+            return None
+        at = 10 + client_size
+        try:
+            if frame[at]:
+                return None
+            transactional, acks, _, topics = _START.unpack_from(frame, at + 1)
+            at += 9
+            if transactional or topics != 2 or not acks:
+                return None
+            if version < _FIRST_WITH_TOPIC_IDS:
+                # Name length (plus one, below 128), name, count of partitions, index.
+                end = at + frame[at] + 5
+                route = self._routes.get(key := frame[at:end].tobytes()) or self._find_by_name(key)
+            else:
+                end = at + 21
+                route = self._routes_by_id.get(key := frame[at:end].tobytes()) or self._find_by_id(
+                    key
+                )
+            if route is None or acks < -1 or acks > 1:
+                return None
+            size, at = _read_size(frame, end)
+        except (IndexError, error):
+            return None
+        stop = at + size
+        # After the records: no tags for the partition, the topic and the request, and nothing more.
+        if size <= 0 or stop + 3 != len(frame) or frame[stop] or frame[stop + 1] or frame[stop + 2]:
+            return None
+        return self._append(route, frame[at:stop], acks, correlation_id)
+
+    def _append(
+        self, route: _Route, data: memoryview, acks: int, correlation_id: int
+    ) -> Answer | None:
+        partition = route.partition
+        broker = self._broker
+        try:
+            appended = partition.append(data, acks=acks, now=broker.clock.now())
+        except ApiError:
+            return None
+        broker.appended(partition)
+        return (
+            route.response.pack(
+                route.size,
+                correlation_id,
+                route.head,
+                0,
+                appended.base_offset,
+                appended.append_time,
+                partition.log.start_offset,
+                0x01000000,
+                0,
+                0,
+            ),
+        )
+
+    def _find_by_name(self, key: bytes) -> _Route | None:
+        if not 1 < key[0] < 128 or len(key) < 7 or key[-5] != 2:
+            return None
+        try:
+            name = key[1:-5].decode()
+        except UnicodeDecodeError:
+            return None
+        partition = self._broker.replicas.find(name, _INDEX.unpack(key[-4:])[0])
+        return self._remember(self._routes, key, partition)
+
+    def _find_by_id(self, key: bytes) -> _Route | None:
+        if len(key) != 21 or key[16] != 2:
+            return None
+        topic = self._broker.image.topics_by_id.get(Uuid(key[:16]))
+        if topic is None:
+            return None
+        partition = self._broker.replicas.find(topic.name, _INDEX.unpack(key[-4:])[0])
+        return self._remember(self._routes_by_id, key, partition)
+
+    def _remember(
+        self, routes: dict[bytes, _Route], key: bytes, partition: Partition | None
+    ) -> _Route | None:
+        # A partition whose acknowledgements wait for the disk takes the long way, where a request can be parked.
+        if partition is None or self._broker.acknowledges_after_flush(partition):
+            return None
+        route = routes[key] = _Route(partition, key)
+        return route
+
+
+def _read_size(frame: memoryview, at: int) -> tuple[int, int]:
+    """The length of the records (an unsigned varint, plus one on the wire), and where they begin."""
+    byte = frame[at]
+    value = byte & 0x7F
+    shift = 7
+    while byte & 0x80:
+        at += 1
+        byte = frame[at]
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if shift > 35:
+            return -1, at
+    return value - 1, at + 1

@@ -1,0 +1,1 @@
+"""What tests share that is not a test: fixtures' machinery, foreign tools, running brokers."""

@@ -1,0 +1,167 @@
+"""Running brokers for tests: klamm as a user starts it, and the real Apache Kafka beside it.
+
+Each broker has a directory of its own for data and output and is gone, with it, after `stop()`.
+"""
+
+import json
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from support import kafka_jars
+
+HOST = "127.0.0.1"
+START_SECONDS = 60.0
+STOP_SECONDS = 20.0
+POLL_SECONDS = 0.01
+
+# Below the range from which Linux takes ports for outgoing connections.
+_PORTS = range(20_000, 32_000)
+_CLUSTER_ID = "ZmFtb3VzLWZhbXVsdXMtZg"
+_KAFKA_OPTIONS = ("-Xmx512M", "-Xms512M", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+
+@dataclass(slots=True)
+class Broker:
+    """A broker process of this test run. `data_dir` holds the partitions."""
+
+    address: str
+    data_dir: Path
+    process: subprocess.Popen[bytes]
+    home: Path
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def output(self) -> str:
+        """All that it printed so far."""
+        return _output(self.home)
+
+    def stop(self, *, keep: bool = False) -> int:
+        """Asks it to end and gives its exit code; `keep` leaves its files for a look or a restart."""
+        code = _end(self.process, signal.SIGTERM)
+        if not keep:
+            shutil.rmtree(self.home, ignore_errors=True)
+        return code
+
+    def kill(self) -> None:
+        """Ends it as a power failure would; its files stay."""
+        _end(self.process, signal.SIGKILL)
+
+
+def start_klamm(
+    *, home: Path | None = None, port: int = 0, settings: Mapping[str, object] | None = None
+) -> Broker:
+    """Starts `klamm serve` on a free port, or again on the home of an earlier one."""
+    home = home or Path(tempfile.mkdtemp(prefix="klamm-test-"))
+    data_dir = home / "data"
+    klamm = Path(sys.executable).with_name("klamm")
+    command = [str(klamm), "serve", "--port", str(port), "--data", str(data_dir), "--json"]
+    for key, value in (settings or {}).items():
+        command += ["--set", f"{key}={value}"]
+    process = _spawn(command, home)
+    address = _wait("klamm", process, home, lambda: _address_in_ready_line(home))
+    return Broker(address=address, data_dir=data_dir, process=process, home=home)
+
+
+def start_kafka(*, settings: Mapping[str, object] | None = None) -> Broker:
+    """Starts a real Kafka: one process that is broker and controller."""
+    home = Path(tempfile.mkdtemp(prefix="kafka-test-"))
+    port, controller_port = _two_free_ports()
+    data_dir = home / "data"
+    defaults = {
+        "process.roles": "broker,controller",
+        "node.id": 1,
+        "controller.quorum.voters": f"1@{HOST}:{controller_port}",
+        "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller_port}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "controller.listener.names": "CONTROLLER",
+        "inter.broker.listener.name": "PLAINTEXT",
+        "log.dirs": data_dir,
+    }
+    config = home / "server.properties"
+    lines = [f"{key}={value}\n" for key, value in {**defaults, **(settings or {})}.items()]
+    config.write_text("".join(lines))
+    kafka_jars.run_java("kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(config))
+    command = kafka_jars.java_command("kafka.Kafka", str(config), options=_KAFKA_OPTIONS)
+    process = _spawn(command, home)
+    address = _wait("Apache Kafka", process, home, lambda: _address_if_it_accepts(port))
+    return Broker(address=address, data_dir=data_dir, process=process, home=home)
+
+
+def free_port() -> int:
+    """A port that nobody listens on now, outside the range for outgoing connections."""
+    return _two_free_ports()[0]
+
+
+def _two_free_ports() -> tuple[int, int]:
+    while True:
+        port = random.choice(_PORTS[::2])
+        if not _is_taken(port) and not _is_taken(port + 1):
+            return port, port + 1
+
+
+def _is_taken(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return True
+    return False
+
+
+def _spawn(command: list[str], home: Path) -> subprocess.Popen[bytes]:
+    home.mkdir(parents=True, exist_ok=True)
+    with open(home / "stdout", "wb") as out, open(home / "stderr", "ab") as err:
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
+        )
+
+
+def _wait(
+    name: str, process: subprocess.Popen[bytes], home: Path, ready: Callable[[], str | None]
+) -> str:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if address := ready():
+            return address
+        if process.poll() is not None:
+            raise AssertionError(f"{name} ended with {process.returncode}:\n{_output(home)}")
+        time.sleep(POLL_SECONDS)
+    _end(process, signal.SIGKILL)
+    raise AssertionError(f"{name} was not ready after {START_SECONDS} s:\n{_output(home)}")
+
+
+def _address_in_ready_line(home: Path) -> str | None:
+    for line in (home / "stdout").read_text().splitlines(keepends=True):
+        if line.endswith("\n") and line.startswith("{"):
+            return str(json.loads(line)["address"])
+    return None
+
+
+def _address_if_it_accepts(port: int) -> str | None:
+    with socket.socket() as probe:
+        return f"{HOST}:{port}" if probe.connect_ex((HOST, port)) == 0 else None
+
+
+def _output(home: Path) -> str:
+    return "\n".join((home / name).read_text(errors="replace") for name in ("stdout", "stderr"))
+
+
+def _end(process: subprocess.Popen[bytes], how: signal.Signals) -> int:
+    if process.poll() is None:
+        process.send_signal(how)
+    try:
+        return process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()

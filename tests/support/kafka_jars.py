@@ -1,0 +1,96 @@
+"""Apache Kafka's own jars, by their Maven names: the broker, its tools and all they depend on.
+
+The first call downloads them (about 120 MB) into the test cache; see support.cache.
+"""
+
+import subprocess
+from pathlib import Path
+
+from support import cache, tools
+
+KAFKA_VERSION = "4.3.1"
+
+_POM = f"""\
+<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>klamm.tests</groupId>
+  <artifactId>kafka-jars</artifactId>
+  <version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>org.apache.kafka</groupId>
+      <artifactId>kafka_2.13</artifactId>
+      <version>{KAFKA_VERSION}</version>
+    </dependency>
+    <dependency>
+      <groupId>org.apache.kafka</groupId>
+      <artifactId>kafka-tools</artifactId>
+      <version>{KAFKA_VERSION}</version>
+    </dependency>
+  </dependencies>
+</project>
+"""
+
+# A tool lives for a second or two: the heavier compiler and collector would only cost start-up time.
+_SHORT_LIVED = ("-Xmx256M", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+
+
+def require_java() -> str:
+    """The path of `java`; skips the test when there is none."""
+    return tools.require("java", why="this test runs Apache Kafka's own code")
+
+
+def classpath() -> str:
+    """Kafka's classpath; skips the test when Java or Maven is missing or the registry is out of reach."""
+    require_java()
+    return f"{cache.directory(f'kafka-{KAFKA_VERSION}', _download)}/*"
+
+
+def java_command(main_class: str, *args: str, options: tuple[str, ...] = _SHORT_LIVED) -> list[str]:
+    """The command line that runs a class of Kafka's jars."""
+    return [require_java(), *options, "-cp", classpath(), main_class, *args]
+
+
+def run_java(
+    main_class: str,
+    *args: str,
+    timeout: float = 60,
+    stdin: str | None = None,
+    check: bool = True,
+) -> str:
+    """Runs a class of Kafka's jars and gives what it printed on stdout."""
+    return tools.run(java_command(main_class, *args), timeout=timeout, stdin=stdin, check=check)
+
+
+def java_tool(name: str, *args: str, timeout: float = 60, stdin: str | None = None) -> str:
+    """Runs one of org.apache.kafka.tools, for example java_tool("TopicCommand", "--list", ...)."""
+    return run_java(f"org.apache.kafka.tools.{name}", *args, timeout=timeout, stdin=stdin)
+
+
+def compiled(source: Path) -> Path:
+    """The folder of classes of one Java file, compiled against Kafka's jars once per content."""
+    javac = tools.require("javac", why=f"{source.name} is compiled for this test")
+    fingerprint = cache.fingerprint(KAFKA_VERSION.encode(), source.read_bytes())
+
+    def compile_into(target: Path) -> None:
+        command = [javac, "-Xlint:all,-options", "-Werror", "-proc:none"]
+        subprocess.run([*command, "-cp", classpath(), "-d", str(target), str(source)], check=True)
+
+    return cache.directory(f"java/{source.stem}-{fingerprint}", compile_into)
+
+
+def run_source(source: Path, *args: str, timeout: float = 120, stdin: str | None = None) -> str:
+    """Compiles one Java file if that is still to be done, runs its class and gives its stdout."""
+    words = [require_java(), *_SHORT_LIVED, "-cp", f"{compiled(source)}:{classpath()}", source.stem]
+    return tools.run([*words, *args], timeout=timeout, stdin=stdin)
+
+
+def _download(target: Path) -> None:
+    maven = tools.require("mvn", why="it brings Apache Kafka's jars")
+    pom = target / "pom.xml"
+    pom.write_text(_POM)
+    goal = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
+    tools.download(
+        [maven, "-q", "-B", "-f", pom, goal, f"-DoutputDirectory={target}"],
+        what=f"Apache Kafka {KAFKA_VERSION}",
+    )
