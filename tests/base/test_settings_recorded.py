@@ -5,6 +5,7 @@ tests/base/data/record_configs.py asks the questions and says how to ask them ag
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -109,16 +110,17 @@ def verdict(kind: int, resource: str, changes: Mapping[str, str]) -> list[object
     try:
         match kind:
             case kinds.TOPIC:
-                defaults = topic_settings(SETTINGS, AFTER.dynamic())
+                defaults = topic_settings(SETTINGS, AFTER.dynamic)
                 own = {"retention.ms": "1000", "cleanup.policy": "compact,delete"}
                 validate_topic_configs({**own, **changes}, defaults)
             case kinds.BROKER:
-                own = CLUSTER_DYNAMIC if not resource else BROKER_DYNAMIC
+                own = {**(BROKER_DYNAMIC if resource else CLUSTER_DYNAMIC), **changes}
+                changed = replace(AFTER, broker=own) if resource else replace(AFTER, cluster=own)
                 validate_broker_configs(
-                    {**own, **changes},
-                    SETTINGS,
+                    own,
                     cluster_default=not resource,
-                    current=AFTER.dynamic() if resource else BROKER_DYNAMIC,
+                    before=AFTER.in_force,
+                    after=changed.in_force,
                 )
             case kinds.GROUP:
                 validate_group_configs(changes, SETTINGS.static)

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import NamedTuple, Protocol, cast
 
 from klamm import __version__
-from klamm.cli.output import CommandError, UsageError, complain, leave_quietly
+from klamm.cli.output import CommandError, ReaderGone, UsageError, complain, leave_quietly
 
 OK, CLUSTER_ERROR, USAGE_ERROR, INTERRUPTED = 0, 1, 2, 130
 
@@ -59,8 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CommandError as failure:
         complain(failure)
         return CLUSTER_ERROR
-    except BrokenPipeError:
+    except (ReaderGone, BrokenPipeError):
         return leave_quietly()
+    except SystemExit as end:
+        # How argparse and typer leave, with 2 for wrong usage and 0 after --help.
+        return end.code if isinstance(end.code, int) else OK
     except KeyboardInterrupt:
         return INTERRUPTED
     return code

@@ -68,11 +68,8 @@ def command_group(summary: str) -> typer.Typer:
 
 
 def run_typer(app: typer.Typer, name: str, arguments: Sequence[str]) -> int:
-    """Let typer parse and print its usage errors; ours pass through to `main`."""
-    try:
-        app(args=list(arguments), prog_name=f"klamm {name}")
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else 0
+    """typer parses, prints its usage errors and leaves with SystemExit; our errors pass through to `main`."""
+    app(args=list(arguments), prog_name=f"klamm {name}")
     return 0
 
 

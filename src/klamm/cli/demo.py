@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -51,11 +52,11 @@ def demo(
         if once:
             print("\nIt works.")
             return
-        print(
-            f"\nThe broker listens on {address}. Any Kafka client can use it; Ctrl-C stops it.",
-            flush=True,
-        )
         try:
+            print(
+                f"\nThe broker listens on {address}. Any Kafka client can use it; Ctrl-C stops it.",
+                flush=True,
+            )
             process.wait()
         except KeyboardInterrupt:
             print("\nStopping.")
@@ -68,7 +69,7 @@ def _broker(place: Sequence[str]) -> Iterator[tuple[subprocess.Popen[str], str]]
     _say("serve", *place)
     command = [*_klamm(), "serve", *place, "--json", "--log-level", "warning"]
     # SIGTERM to us must not leave the broker behind: let it unwind the stack like Ctrl-C.
-    signal.signal(signal.SIGTERM, _interrupt)
+    before = signal.signal(signal.SIGTERM, _interrupt)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -85,6 +86,7 @@ def _broker(place: Sequence[str]) -> Iterator[tuple[subprocess.Popen[str], str]]
             )
             yield process, ready["address"]
         finally:
+            signal.signal(signal.SIGTERM, before)
             _stop(process)
 
 
@@ -131,12 +133,8 @@ def _run(address: str, *arguments: str, lines: Sequence[str] = ()) -> str:
 
 
 def _say(*arguments: str, lines: Sequence[str] = ()) -> None:
-    quoted = " ".join(
-        word if word.isascii() and " " not in word and "%" not in word else f"'{word}'"
-        for word in arguments
-    )
-    piped = f"printf '{'|'.join(lines)}' | tr '|' '\\n' | " if lines else ""
-    print(f"\n$ {piped}klamm {quoted}", flush=True)
+    piped = f"printf '%s\\n' {shlex.join(lines)} | " if lines else ""
+    print(f"\n$ {piped}klamm {shlex.join(arguments)}", flush=True)
 
 
 def _klamm() -> list[str]:

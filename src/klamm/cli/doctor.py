@@ -38,6 +38,8 @@ app = command_group("Check this machine, the data directory and the broker.")
 GIB = 1 << 30
 MIN_FREE_BYTES = GIB // 10
 GOOD_FREE_BYTES = GIB
+# A broker that is well answers in milliseconds.
+ANSWER_SECONDS = 2.0
 # A partition needs a handful of files, a connection one.
 GOOD_OPEN_FILES = 4096
 
@@ -181,7 +183,9 @@ def check_broker(bootstrap: str, properties: Sequence[str]) -> Finding:
     except CommandError as error:
         return _check_port(bootstrap, error)
     try:
-        metadata = cluster_metadata(Cluster.at(bootstrap, properties).admin(), timeout_s=5.0)
+        metadata = cluster_metadata(
+            Cluster.at(bootstrap, properties).admin(), timeout_s=ANSWER_SECONDS
+        )
     except CommandError as error:
         hint = "another program has the port: klamm serve --port PORT"
         return Finding(

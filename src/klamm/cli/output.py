@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import TypeAlias
+from io import StringIO
+from typing import Literal, TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 Row: TypeAlias = Mapping[str, Json]
@@ -39,6 +41,13 @@ class UsageError(CommandError):
     """The command was not understood."""
 
 
+class ReaderGone(Exception):
+    """Nobody reads our stdout any more, as in `klamm consume ... | head`.
+
+    Not a BrokenPipeError: typer would catch that and call it a failure.
+    """
+
+
 def complain(failure: CommandError) -> None:
     notice(f"klamm: {failure.what}" + (f": {failure.why}" if failure.why else ""))
     if failure.hint:
@@ -51,11 +60,17 @@ def notice(text: str) -> None:
 
 def write(data: bytes) -> None:
     """Raw bytes to stdout: record values need not be text."""
-    sys.stdout.buffer.write(data)
+    try:
+        sys.stdout.buffer.write(data)
+    except BrokenPipeError as error:
+        raise ReaderGone from error
 
 
 def flush() -> None:
-    sys.stdout.flush()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        raise ReaderGone from error
 
 
 def format_or_default(wanted: Format | None) -> Format:
@@ -81,23 +96,24 @@ def draw_table(rows: Sequence[Row], *, title: str = "") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+    is_terminal = sys.stdout.isatty()
+    page = StringIO()
+    width = shutil.get_terminal_size().columns if is_terminal else _PIPE_WIDTH
+    console = Console(file=page, width=width, force_terminal=is_terminal)
     if title:
         console.print(Text(title, style="bold"))
-    if not rows:
-        console.print(Text("(nothing)", style="dim"))
-        return
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     names = list(dict.fromkeys(name for row in rows for name in row))
     for name in names:
         is_number = any(isinstance(row.get(name), int | float) for row in rows)
-        table.add_column(
-            name.replace("_", " "), justify="right" if is_number else "left", overflow="fold"
-        )
+        justify: Literal["left", "right"] = "right" if is_number else "left"
+        table.add_column(name.replace("_", " "), justify=justify, overflow="fold")
     for row in rows:
         # Text, not str: a record value with [brackets] is not markup.
         table.add_row(*(Text(cell(row.get(name))) for name in names))
-    console.print(table)
+    console.print(table if rows else Text("(nothing)", style="dim"))
+    write(page.getvalue().encode())
+    flush()
 
 
 def cell(value: Json) -> str:

@@ -16,22 +16,26 @@ class Flush:
     """
 
     disk: Disk
-    directory: str
     files: list[File]
     # Small files written whole: (path, content).
     writes: list[tuple[str, bytes]]
-    # Names were created or removed since the last flush.
-    syncs_directory: bool
+    # The directory, if names in it were created or removed since the last flush.
+    directory: str | None
     end_offset: int
     # Counts truncations: what was flushed before one says nothing about the log after it.
     generation: int
     is_done: bool = False
+    has_failed: bool = False
 
     def run(self) -> None:
-        for file in self.files:
-            file.fsync()
-        for path, content in self.writes:
-            self.disk.write_atomic(path, content)
-        if self.syncs_directory:
-            self.disk.fsync_dir(self.directory)
+        try:
+            for file in self.files:
+                file.fsync()
+            for path, content in self.writes:
+                self.disk.write_atomic(path, content)
+            if self.directory is not None:
+                self.disk.fsync_dir(self.directory)
+        except OSError:
+            self.has_failed = True
+            raise
         self.is_done = True

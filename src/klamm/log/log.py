@@ -3,7 +3,7 @@
 It knows bytes, offsets, producers and leader epochs; it knows no network, no replicas and no clock (`now` is an
 argument). OSError from any method means that the disk failed: the shell takes the directory offline.
 
-Nothing here calls fsync but `close`; see flush.py. Appending is the hot path, and so is reading on from where an
+Nothing here calls fsync but `close` and the truncations; see flush.py. Appending is the hot path, and so is reading on from where an
 earlier read ended: both work on plain attributes and create nothing but their answer.
 """
 
@@ -29,7 +29,7 @@ from klamm.log.results import (
     Slice,
     TimestampedOffset,
 )
-from klamm.log.segment import SUFFIXES, Segment
+from klamm.log.segment import Segment
 from klamm.log.segments import Segments
 from klamm.log.state import producer_snapshot, replay
 from klamm.log.validation import Rules, Writable
@@ -61,6 +61,7 @@ class Log:
 
     __slots__ = (
         "_disk",
+        "_flush",
         "_flushed_at",
         "_generation",
         "_has_new_names",
@@ -97,6 +98,7 @@ class Log:
         self._reader = Reader(self._segments)
         self._generation = 0
         self._has_new_names = False
+        self._flush: Flush | None = None
         self._flushed_at = 0
         # Where the newest snapshot of the producers stands, if it is known to be on disk.
         self._snapshot_offset = loaded.snapshot_offset
@@ -297,13 +299,13 @@ class Log:
             return
         self._write_snapshot()
         self._segments.roll(self.end_offset, now)
-        self._has_new_names = True
         self._reader.forget()
 
     def _write_snapshot(self) -> None:
         path = snapshot_path(self.directory, self.end_offset)
         self._disk.write(path, producer_snapshot.to_bytes(self.producers))
         self._snapshot_offset = self.end_offset
+        self._has_new_names = True
 
     # Reading -----------------------------------------------------------------------------------
 
@@ -397,22 +399,26 @@ class Log:
         return self.producers.expire(now, self._producer_expiry_ms)
 
     def truncate_to(self, offset: int, now: int = 0) -> None:
-        """Forget everything at and above the offset. The recovery point on disk must be rewritten before appending."""
+        """Forget everything at and above the offset. Rare, and it waits for the disk.
+
+        The caller writes its checkpoint of recovery points before it appends again: an old one that is too high would
+        take new bytes for safe ones.
+        """
         if offset >= self.end_offset:
             return
         if offset < self._segments.first_offset:
             self.truncate_fully_and_start_at(offset, now)
             return
-        self._segments.cut(offset, now)
+        first_gone = self._segments.cut(offset, now)
         self.end_offset = offset
         self.epochs.truncate_from_end(offset)
         self.producers = recovery.reload_producers(
             self._disk, self.directory, self._segments.since(0), offset
         )
-        self._after_truncation(offset)
+        self._after_truncation(first_gone)
 
     def truncate_fully_and_start_at(self, offset: int, now: int = 0) -> None:
-        """Forget everything; the next offset is this one."""
+        """Forget everything; the next offset is this one. Waits for the disk, as `truncate_to` does."""
         self._segments.restart(offset, now)
         self.start_offset = self.end_offset = offset
         self.epochs.clear()
@@ -420,7 +426,7 @@ class Log:
         self._after_truncation(offset)
 
     def _after_truncation(self, offset: int) -> None:
-        self.start_offset = min(self.start_offset, offset)
+        self.start_offset = min(self.start_offset, self.end_offset)
         self.recovery_point = min(self.recovery_point, offset)
         self._generation += 1
         self._has_new_names = True
@@ -446,53 +452,51 @@ class Log:
         )
 
     def begin_flush(self) -> Flush | None:
-        """What to fsync, for a worker thread; None if all is on disk already. `end_flush` follows when it ran."""
-        is_ahead = self.end_offset > self.recovery_point
-        if not (is_ahead or self._has_new_names or self.epochs.is_dirty):
+        """What to fsync, for a worker thread; None if all is on disk or a flush is under way. `end_flush` follows."""
+        if self._flush is not None:
+            if self._flush.has_failed:
+                raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.directory} failed to flush.")
             return None
+        is_ahead = self.end_offset > self.recovery_point
+        if is_ahead or self._has_new_names or self.epochs.is_dirty:
+            self._flush = self._plan_flush()
+        return self._flush
+
+    def _plan_flush(self) -> Flush:
         files: list[File] = []
-        for segment in self._segments.since(self.recovery_point) if is_ahead else ():
-            files += self._files_to_sync(segment)
+        if self.end_offset > self.recovery_point:
+            files = self._segments.files_since(self.recovery_point)
         writes = []
         if self.epochs.is_dirty:
             content = self.epochs.to_text().encode()
             writes.append((f"{self.directory}/{EPOCHS_FILE}", content))
             self.epochs.is_dirty = False
-        syncs_directory, self._has_new_names = self._has_new_names, False
-        return Flush(
-            self._disk,
-            self.directory,
-            files,
-            writes,
-            syncs_directory,
-            self.end_offset,
-            self._generation,
-        )
-
-    def _files_to_sync(self, segment: Segment) -> list[File]:
-        """A sealed segment with its indexes; of the active one the indexes are not on disk yet."""
-        if segment.handle is not None:
-            return [segment.handle]
-        paths = (segment.path(suffix) for suffix in SUFFIXES)
-        return [self._disk.open(path) for path in paths if self._disk.exists(path)]
+        synced = self.directory if self._has_new_names else None
+        self._has_new_names = False
+        return Flush(self._disk, files, writes, synced, self.end_offset, self._generation)
 
     def end_flush(self, flush: Flush, now: int | None = None) -> None:
         """The flush ran: everything below its end offset survives a crash."""
         assert flush.is_done, "a flush that failed proves nothing"
+        self._flush = None
         if now is not None:
             self._flushed_at = now
         if flush.generation == self._generation:
             self.recovery_point = max(self.recovery_point, flush.end_offset)
 
     def close(self, now: int) -> None:
-        """Leave files that need no recovery: indexes, a snapshot of the producers, everything on disk."""
+        """Leave files that need no recovery: indexes, a snapshot of the producers, everything on disk.
+
+        Waits for the disk. A flush under way must have ended.
+        """
+        assert self._flush is None, "close waits for the flush under way"
         self.expire_producers(now)
         if self._snapshot_offset != self.end_offset:
             self._write_snapshot()
-            self._has_new_names = True
-        self._segments.seal()
+        files = self._segments.seal()
         flush = self.begin_flush()
         if flush is not None:
+            flush.files += files
             flush.run()
             self.end_flush(flush, now)
         self._reader.forget()

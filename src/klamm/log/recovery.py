@@ -15,7 +15,16 @@ from klamm.log import scan
 from klamm.log.disk import Disk
 from klamm.log.index import offset_index
 from klamm.log.results import DamagedLog
-from klamm.log.segment import DELETED, LOG, SNAPSHOT, SUFFIXES, TXN_INDEX, Segment
+from klamm.log.segment import (
+    DELETED,
+    INDEX,
+    LOG,
+    SNAPSHOT,
+    SUFFIXES,
+    TIME_INDEX,
+    TXN_INDEX,
+    Segment,
+)
 from klamm.log.state import producer_snapshot, replay
 from klamm.log.state.epochs import LeaderEpochs
 from klamm.log.state.producers import ProducerStates
@@ -126,14 +135,21 @@ def _complete_swap(disk: Disk, directory: str, base: int) -> None:
 
 
 def _segments(disk: Disk, directory: str, names: list[str]) -> list[Segment]:
-    segments = []
-    with_aborted = {name[:_BASE_DIGITS] for name in names if name.endswith(TXN_INDEX)}
+    segments: dict[str, Segment] = {}
     for name in sorted(name for name in names if _is_file_of(name, LOG)):
         digits = name[:_BASE_DIGITS]
-        segment = Segment(disk, directory, int(digits), disk.file_size(f"{directory}/{name}"))
-        segment.has_aborted = digits in with_aborted
-        segments.append(segment)
-    return segments
+        size = disk.file_size(f"{directory}/{name}")
+        segments[digits] = Segment(disk, directory, int(digits), size)
+    for name in names:
+        if not name.endswith((INDEX, TIME_INDEX, TXN_INDEX)):
+            continue
+        segment = segments.get(name[:_BASE_DIGITS])
+        if segment is None:
+            # Its segment was on the way out when the machine stopped.
+            disk.remove(f"{directory}/{name}")
+        elif name.endswith(TXN_INDEX):
+            segment.has_aborted = True
+    return list(segments.values())
 
 
 def _find_end(segment: Segment, names: list[str]) -> int | None:

@@ -7,7 +7,7 @@ producers or of leaders.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from klamm.base.settings.topic import TopicSettings
 from klamm.log import scan
@@ -86,6 +86,12 @@ class Segment:
     def file(self) -> File:
         """Only an active segment keeps its file open; whoever reads a sealed one holds it while it is needed."""
         return self.handle if self.handle is not None else self._disk.open(self.path())
+
+    def files(self) -> list[File]:
+        """What there is on disk. The indexes of an active segment are not."""
+        if self.handle is None:
+            return [self._disk.open(path) for path in self._paths(SUFFIXES)]
+        return [self.handle, *map(self._disk.open, self._paths((TXN_INDEX, SNAPSHOT)))]
 
     @property
     def is_active(self) -> bool:
@@ -214,13 +220,13 @@ class Segment:
     def retire(self) -> None:
         """Rename the files out of the log; whoever still reads them may end in peace."""
         self.close()
-        for path in self._paths():
+        for path in self._paths(SUFFIXES):
             self._disk.rename(path, path + DELETED)
 
     def remove(self, suffix: str = "") -> None:
         """Remove the files, as they are called with the suffix."""
         self.close()
-        for path in self._paths(suffix):
+        for path in self._paths(kind + suffix for kind in SUFFIXES):
             self._disk.remove(path)
 
     def close(self) -> None:
@@ -228,9 +234,9 @@ class Segment:
         self.handle = self._index = self._time_index = None
         self.byte_limit = -1
 
-    def _paths(self, suffix: str = "") -> list[str]:
-        paths = [self.path(kind) + suffix for kind in SUFFIXES]
-        return [path for path in paths if self._disk.exists(path)]
+    def _paths(self, suffixes: Iterable[str]) -> list[str]:
+        """Those of the files that exist."""
+        return [path for path in map(self.path, suffixes) if self._disk.exists(path)]
 
     # Searching ---------------------------------------------------------------------------------
 

@@ -89,23 +89,33 @@ class Segments:
         self._list.append(self.active)
         return self.activate(now)
 
-    def cut(self, offset: int, now: int) -> None:
-        """Forget every batch that reaches to the offset or beyond."""
+    def cut(self, offset: int, now: int) -> int:
+        """Forget every batch that reaches to the offset or beyond, for good; returns the first offset forgotten.
+
+        It is forced to disk at once, the newest first: if a crash brought back some of the old batches among the new
+        ones, nothing in the files would tell them apart.
+        """
         while len(self._list) > 1 and self._list[-1].base_offset > offset:
             self._list.pop().remove()
+            self._disk.fsync_dir(self._directory)
         self._reading = None
         self.active = self._list[-1]
         self.activate(now)
         found = self.active.find(offset)
-        if found is not None:
-            self.active.cut(found.header.base_offset, found.position)
+        if found is None:
+            return offset
+        self.active.cut(found.header.base_offset, found.position)
+        self.active.file.fsync()
+        return min(found.header.base_offset, offset)
 
     def restart(self, offset: int, now: int) -> None:
-        """Forget everything and begin anew at the offset."""
+        """Forget everything and begin anew at the offset, for good."""
         while self._list:
             self._list.pop().remove()
+            self._disk.fsync_dir(self._directory)
         self._reading = None
         self._begin(offset, now)
+        self._disk.fsync_dir(self._directory)
 
     def retire(self, count: int, remove_at: int) -> list[Segment]:
         """Take the oldest segments out of the log; their files stay, renamed, until the time has come."""
@@ -133,9 +143,16 @@ class Segments:
             up_to=up_to,
         )
 
-    def seal(self) -> None:
+    def seal(self) -> list[File]:
+        """Write the indexes of the active segment; returns its files, which are not forced to disk yet."""
         self._reading = None
+        was_active = self.active.is_active
         self.active.seal()
+        return self.active.files() if was_active else []
+
+    def files_since(self, offset: int) -> list[File]:
+        """The files that hold what was written from the offset on."""
+        return [file for segment in self.since(offset) for file in segment.files()]
 
     def close(self) -> None:
         """Let go of files without writing anything."""

@@ -15,6 +15,7 @@ from klamm.protocol import wire
 from klamm.protocol.declare import Field, WireType, schema_of
 from klamm.protocol.layout import fields_in, least_size, memory_cost, tagged_in
 from klamm.protocol.source import SHORT, Page, packed, short_structs
+from klamm.protocol.wire import MAX_STRING_BYTES
 
 
 def _uuid(raw: bytes) -> Uuid:
@@ -168,7 +169,7 @@ class _Decoder:
         self.uses_view |= not is_text
         with page.block("if n:" if compact else "if n >= 0:"):
             page.line("stop = at + n - 1" if compact else "stop = at + n")
-            limit = " or n > 32768" if is_text and compact else ""
+            limit = f" or n > {MAX_STRING_BYTES + 1}" if is_text and compact else ""
             page.line(f'if stop > size{limit}: _bad_length("{path}", n, at)')
             text = 'str(data[at:stop], "utf-8")'
             page.line(f"{target} = {text if is_text else 'view[at:stop]'}")

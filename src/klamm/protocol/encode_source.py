@@ -12,6 +12,7 @@ from klamm.protocol import wire
 from klamm.protocol.declare import Field, WireType, schema_of
 from klamm.protocol.layout import fields_in, tagged_in
 from klamm.protocol.source import SHORT, Page, packed, short_structs
+from klamm.protocol.wire import MAX_STRING_BYTES
 
 _NAMES: dict[str, object] = {
     "_pack": pack,
@@ -118,7 +119,7 @@ class _Encoder:
             self.flush()
             page.line(f"n = len({name}) + 1")
             if wire.name == "string":
-                page.line(f'if n > 32768: _too_long("{path}", n - 1)')
+                page.line(f'if n > {MAX_STRING_BYTES + 1}: _too_long("{path}", n - 1)')
             page.line(f"{out}.append(n) if n < 128 else _put_uvarint({out}, n)")
         else:
             self.put("h" if wire.name == "string" else "i", f"len({name})")

@@ -46,7 +46,7 @@ class Replicas:
 
     def load(self, image: ClusterImage, now: int) -> list[str]:
         """Open everything the image gives this broker; returns the directories that nobody claims, set aside."""
-        on_disk = {}
+        on_disk: dict[tuple[str, int], LogDirectory] = {}
         for directory in self.directories:
             directory.remove_deleted()
             on_disk.update(dict.fromkeys(directory.partitions_on_disk(), directory))
@@ -54,7 +54,7 @@ class Replicas:
         for topic in image.topics_by_name.values():
             self.apply_topic(image, topic, now)
         strays = [name for name in on_disk if name not in self._partitions]
-        return [self._home.pop(name).set_aside(name) for name in strays]
+        return [self._home.pop(name).set_aside(TopicPartition(*name)) for name in strays]
 
     def apply_topic(self, image: ClusterImage, topic: TopicImage, now: int) -> None:
         """Create, or lead in a new epoch, this topic's partitions that are ours."""

@@ -13,10 +13,10 @@ from typing import Any
 
 from klamm.base.errors import ApiError
 from klamm.protocol.apis import API_BY_NAME, Api
-from klamm.server.call import Call, EncodedBody, Message
+from klamm.server.call import Call, EncodedBody, Later, Message
 from klamm.server.network.connection import Parked
 
-Reply = Message | EncodedBody | Parked | None
+Reply = Message | EncodedBody | Later | Parked | None
 Handler = Callable[[Any, Call], Reply]
 
 BROKER = (
@@ -64,14 +64,13 @@ _ADVERTISED_LOWEST = {"produce": 0}
 class ServedApi:
     """A row of the table: the API's versions, and its handler once somebody asked for it."""
 
-    __slots__ = ("_fail", "_handle", "api", "is_async", "key", "name", "request_class")
+    __slots__ = ("_fail", "_handle", "api", "is_async", "key", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.api: Api = API_BY_NAME[name]
         self.key = self.api.key
         self.is_async = False
-        self.request_class: type[Any] | None = None
         self._handle: Handler | None = None
         self._fail: Callable[[Any, ApiError, int], Message] | None = None
 
@@ -90,13 +89,16 @@ class ServedApi:
         return self.api.response_header_version(version) == 1
 
     @property
+    def request_class(self) -> type[Any]:
+        return self.api.request
+
+    @property
     def handle(self) -> Handler:
         if self._handle is None:
             module = import_module(f"klamm.server.handlers.{self.name}")
             self._handle = module.handle
             self._fail = getattr(module, "fail", None)
             self.is_async = inspect.iscoroutinefunction(module.handle)
-            self.request_class = self.api.request
         assert self._handle is not None
         return self._handle
 

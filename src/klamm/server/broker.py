@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from klamm.base.clock import Clock
 from klamm.base.settings.broker import Settings, topic_settings
@@ -74,12 +74,6 @@ class Broker:
 
     def apis_of(self, listener: Listener) -> Mapping[int, ServedApi]:
         return self._controller_apis if listener.is_controller else self._broker_apis
-
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """For the rare request that must wait for the controller. The broker awaits its tasks when it stops."""
-        task = asyncio.get_running_loop().create_task(work)
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
 
     # -- metadata ---------------------------------------------------------------------------------------------------
 

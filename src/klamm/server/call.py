@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, Protocol
 
 from klamm.protocol.compile import encoder
 from klamm.server.network.connection import Answer, Buffer, Connection
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
 class Message(Protocol):
     """Any declared message; the codecs know the rest."""
+
+
+# The answer of the rare handler that must wait for the controller; dispatch gives it a task.
+Later = Coroutine[Any, Any, "Message | EncodedBody | None"]
 
 
 class EncodedBody:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from struct import Struct, error
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
 from klamm.protocol.compile import decoder
 from klamm.protocol.wire import skip_tags
 from klamm.server.api_table import ServedApi
-from klamm.server.call import Call
+from klamm.server.call import Call, Later
 from klamm.server.handlers.api_versions import unsupported_version
 from klamm.server.network.connection import PARKED, Answer, Connection, Parked
 from klamm.server.straight_produce import StraightProduce
@@ -67,9 +67,6 @@ class Dispatcher:
             # The frame lies in the shared buffer, which the next read overwrites while the handler waits.
             frame = memoryview(bytes(frame))
         request, _ = decoder(api.request_class, call.version)(frame, body_at)
-        if api.is_async:
-            self._spawn(call, request)
-            return PARKED
         try:
             reply = handle(request, call)
         except CorruptFrame:
@@ -78,16 +75,19 @@ class Dispatcher:
             reply = self._failed(call, request, e)
         if reply is None or isinstance(reply, Parked):
             return reply
+        if isinstance(reply, Coroutine):
+            self._spawn(call, request, reply)
+            return PARKED
         return call.encode(reply)
 
-    def _spawn(self, call: Call, request: Any) -> None:
-        task = asyncio.get_running_loop().create_task(self._run(call, request))
+    def _spawn(self, call: Call, request: Any, reply: Later) -> None:
+        task = asyncio.get_running_loop().create_task(self._finish(call, request, reply))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _run(self, call: Call, request: Any) -> None:
+    async def _finish(self, call: Call, request: Any, later: Later) -> None:
         try:
-            reply = await call.api.handle(request, call)  # type: ignore[misc]
+            reply = await later
         except Exception as e:  # noqa: BLE001 - as in _answer
             reply = self._failed(call, request, e)
         call.finish(reply)

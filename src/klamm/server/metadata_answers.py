@@ -6,7 +6,7 @@ Clients ask for the same topics again and again; a topic of ten partitions is en
 from __future__ import annotations
 
 from klamm.base.errors import ErrorCode
-from klamm.base.ids import ZERO_UUID
+from klamm.base.ids import ZERO_UUID, Uuid
 from klamm.metadata.image import ClusterImage, TopicImage
 from klamm.protocol.compile import encode
 from klamm.protocol.messages.metadata import (
@@ -98,6 +98,6 @@ def offline_replicas(image: ClusterImage, replicas: tuple[int, ...]) -> list[int
 
 
 def unknown_topic(
-    name: str | None, error: ErrorCode, topic_id: bytes = ZERO_UUID
+    name: str | None, error: int, topic_id: Uuid = ZERO_UUID
 ) -> MetadataResponseTopic:
     return MetadataResponseTopic(error_code=error, name=name, topic_id=topic_id)

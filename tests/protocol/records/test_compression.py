@@ -203,6 +203,7 @@ BOMBS: dict[str, tuple[Codec, Callable[[], bytes]]] = {
 # In a process of its own: in ours, freed memory would be used again and hide what was taken.
 MEASURE = """
 import sys
+from pathlib import Path
 from klamm.base.errors import CorruptFrame
 from klamm.protocol.records.batch import Codec
 from klamm.protocol.records.compression import compress, decompress

@@ -85,6 +85,7 @@ def topic_settings(
     topic_overrides: Mapping[str, str] = NOTHING,
 ) -> TopicSettings:
     """What holds for one topic. `broker_dynamic`: the cluster's defaults, covered by what this broker was given."""
-    if not broker_dynamic:
-        return with_overrides(settings.topic_defaults, topic_overrides)
-    return with_overrides(topic_defaults({**settings.static, **broker_dynamic}), topic_overrides)
+    defaults = settings.topic_defaults
+    if broker_dynamic:
+        defaults = topic_defaults({**settings.static, **broker_dynamic})
+    return with_overrides(defaults, topic_overrides)

@@ -74,8 +74,8 @@ class ListOf:
 
     @property
     def text(self) -> str:
-        members = f"a list of {', '.join(self.names)}" if self.names else "a list"
-        return members if self.may_be_empty else f"{members}, not empty"
+        members = f"of {', '.join(self.names)}" if self.names else ""
+        return members if self.may_be_empty else f"{members} and not empty".removeprefix(" and ")
 
     def problem(self, name: str, value: Value) -> str | None:
         assert isinstance(value, tuple)
@@ -110,7 +110,7 @@ class GzipLevel:
 
 @dataclass(frozen=True, slots=True)
 class ThrottledReplicas:
-    text: str = "`*` or a list of partition:broker"
+    text: str = "of partition:broker, or `*`"
 
     def problem(self, name: str, value: Value) -> str | None:
         assert isinstance(value, tuple)
@@ -151,7 +151,7 @@ _HOST_PORT = r"(?:\[[0-9A-Fa-f:.%]+\]|[^\[\]:@\s]+):[0-9]+"
 
 @dataclass(frozen=True, slots=True)
 class Voters:
-    text: str = "a list of id@host:port"
+    text: str = "of id@host:port"
 
     def problem(self, name: str, value: Value) -> str | None:
         assert isinstance(value, tuple)
@@ -169,7 +169,7 @@ class Voters:
 
 @dataclass(frozen=True, slots=True)
 class HostsAndPorts:
-    text: str = "a list of host:port"
+    text: str = "of host:port"
 
     def problem(self, name: str, value: Value) -> str | None:
         assert isinstance(value, tuple)

@@ -52,7 +52,7 @@ class Setting:
     doc: str
     check: Check | None = None
     mode: Mode = Mode.READ_ONLY
-    # From the one that wins to the one that is asked last; this setting itself is the first.
+    # The broker settings that speak for this one, the strongest first; one of several units is among them itself.
     synonyms: tuple[Synonym, ...] = ()
     # False: the value is accepted and shown, and nothing happens.
     effective: bool = True
@@ -70,8 +70,13 @@ class Setting:
     @property
     def expected(self) -> str:
         """What the value must look like, in one line."""
-        kind = _KIND_TEXT[self.kind]
-        return f"{kind}, {self.check.text}" if self.check else kind
+        if self.check is None:
+            return _KIND_TEXT[self.kind]
+        return (
+            self.check.text
+            if self.kind is Kind.STRING
+            else f"{_KIND_TEXT[self.kind]} {self.check.text}".rstrip()
+        )
 
     def read(self, text: str) -> Value:
         try:

@@ -7,6 +7,7 @@ default: the synonyms. The rules, odd ones included, are those of Kafka's Descri
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import cached_property
 from itertools import dropwhile
 from typing import NamedTuple
 
@@ -55,19 +56,38 @@ class Entry:
     documentation: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layers:
-    """The texts a broker's settings are made of, the strongest first: its own, the cluster's, those of its file."""
+    """The texts a broker's settings are made of, the strongest first: its own, the cluster's, those of its file.
+
+    Keeps what it has worked out, so one object should serve a whole request.
+    """
 
     settings: Settings
     broker: Mapping[str, str]
     cluster: Mapping[str, str]
 
-    def dynamic(self) -> dict[str, str]:
+    @cached_property
+    def dynamic(self) -> Mapping[str, str]:
         return {**self.cluster, **self.broker}
 
-    def in_force(self) -> dict[str, str]:
-        return {**self.settings.static, **self.cluster, **self.broker}
+    @cached_property
+    def in_force(self) -> Mapping[str, str]:
+        return {**self.settings.static, **self.dynamic}
+
+    @cached_property
+    def topic_entries(self) -> Mapping[str, Entry]:
+        """A topic that sets nothing."""
+        settings = topic_settings(self.settings, self.dynamic)
+        return {
+            name: _entry(
+                declared,
+                write(declared.kind, getattr(settings, attribute_of(name))),
+                _broker_synonyms(declared.synonyms[0].name, self) if declared.synonyms else (),
+            )
+            for name, declared in TOPIC.items()
+            if not declared.hidden
+        }
 
     def behind(self, name: str, sensitive: bool) -> Iterator[SynonymEntry]:
         """Every layer's value of one name."""
@@ -84,18 +104,15 @@ class Layers:
 
 
 def describe_topic(overrides: Mapping[str, str], layers: Layers) -> list[Entry]:
-    settings = topic_settings(layers.settings, layers.dynamic())
-    entries = []
-    for name, declared in TOPIC.items():
-        if declared.hidden:
-            continue
-        behind = _broker_synonyms(declared.synonyms[0].name, layers) if declared.synonyms else ()
-        value = write(declared.kind, getattr(settings, attribute_of(name)))
-        if name in overrides:
-            value = declared.shown(overrides[name])
-            behind = (SynonymEntry(name, value, Source.DYNAMIC_TOPIC), *behind)
-        entries.append(_entry(declared, value, behind))
-    return entries
+    entries = dict(layers.topic_entries)
+    for name, text in overrides.items():
+        if name in entries:
+            value = TOPIC[name].shown(text)
+            synonyms = (SynonymEntry(name, value, Source.DYNAMIC_TOPIC), *entries[name].synonyms)
+            entries[name] = replace(
+                entries[name], value=value, source=Source.DYNAMIC_TOPIC, synonyms=synonyms
+            )
+    return list(entries.values())
 
 
 def describe_broker(layers: Layers) -> list[Entry]:
@@ -104,7 +121,7 @@ def describe_broker(layers: Layers) -> list[Entry]:
         for name, declared in BROKER.items()
         if not declared.hidden
     ]
-    others = [name for name in layers.in_force() if name not in BROKER]
+    others = [name for name in layers.in_force if name not in BROKER]
     return entries + [_unlisted_entry(name, layers) for name in others]
 
 
@@ -151,7 +168,7 @@ def describe_client_metrics(overrides: Mapping[str, str]) -> list[Entry]:
 
 
 def _broker_entry(name: str, declared: Setting, layers: Layers) -> Entry:
-    texts = layers.in_force()
+    texts = layers.in_force
     value = declared.default_text
     if name in texts and not _is_silenced(declared, layers):
         value = declared.shown(texts[name])
@@ -162,7 +179,7 @@ def _broker_entry(name: str, declared: Setting, layers: Layers) -> Entry:
 
 def _is_silenced(declared: Setting, layers: Layers) -> bool:
     """A dynamic value takes the other units of the same setting out of force."""
-    dynamic = layers.dynamic()
+    dynamic = layers.dynamic
     return declared.name not in dynamic and any(each.name in dynamic for each in declared.synonyms)
 
 
@@ -182,7 +199,7 @@ def _unlisted_entry(name: str, layers: Layers) -> Entry:
     behind = tuple(layers.behind(name, declared.sensitive))
     if name != declared.name:
         behind += tuple(layers.behind(declared.name, declared.sensitive))
-    value = declared.shown(layers.in_force()[name])
+    value = declared.shown(layers.in_force[name])
     return replace(_entry(declared, value, behind, read_only=name not in DYNAMIC_ONLY), name=name)
 
 

@@ -44,6 +44,7 @@ def read(kind: Kind, text: str) -> Value:
             return _read_double(text)
         case Kind.LIST:
             return tuple(_COMMA.split(text)) if text else ()
+        # Deviation: Kafka refuses a class that it cannot load; here a Java class is only a name.
         case Kind.STRING | Kind.CLASS | Kind.PASSWORD:
             return text
 

@@ -69,6 +69,7 @@ class ListenerSettings:
         "inter.broker.listener.name",
         Kind.STRING,
         None,
+        effective=False,
         doc="Listener that brokers use among themselves.",
     )
     security_inter_broker_protocol: str = setting(
@@ -76,6 +77,7 @@ class ListenerSettings:
         Kind.STRING,
         "PLAINTEXT",
         one_of=tuple(SecurityProtocol.__members__),
+        effective=False,
         doc="Security protocol between brokers, where no listener is named for it.",
     )
 

@@ -194,6 +194,7 @@ def _check_unknown(name: str, where: str) -> Iterator[Problem]:
     if sentence := REMOVED.get(name) or removed_prefix(name):
         yield Problem(where, name, None, sentence)
         return
+    # Deviation: Kafka passes over keys that it does not know, misspelt ones included.
     near = get_close_matches(name, [*BROKER, *AUTHORIZER], n=1, cutoff=0.5)
     yield Problem(
         where, name, None, "unknown setting" + (f"; did you mean {near[0]}?" if near else "")
@@ -218,4 +219,6 @@ def _shown(declared: Setting, text: str) -> str:
 def _reason(error: InvalidValueError) -> str:
     """Kafka's sentence without the part that repeats key and value."""
     message = error.message
-    return message.partition(": ")[2] if message.startswith("Invalid value") else message
+    if message.startswith("Invalid value"):
+        return message.partition(": ")[2]
+    return message.removeprefix(f"Configuration '{error.setting.name}' ").partition(". ")[0]

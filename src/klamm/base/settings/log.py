@@ -134,12 +134,12 @@ TOPIC_DEFAULTS: tuple[Setting, ...] = (
     _default_of("unclean.leader.election.enable", "unclean.leader.election.enable"),
     # These come in several units, the finest first; the finest that is set wins.
     row("log.retention.ms", Kind.LONG, None, mode=Mode.CLUSTER_WIDE, synonyms=_RETENTION, doc="Default of the topic setting `retention.ms`."),
-    row("log.retention.minutes", Kind.INT, None, synonyms=_RETENTION, doc="The same in minutes, where `log.retention.ms` is not set."),
-    row("log.retention.hours", Kind.INT, 168, synonyms=_RETENTION, doc="The same in hours, where neither is set."),
+    row("log.retention.minutes", Kind.INT, None, synonyms=_RETENTION, doc="Default of the topic setting `retention.ms`, in minutes; holds where `log.retention.ms` is not set."),
+    row("log.retention.hours", Kind.INT, 168, synonyms=_RETENTION, doc="Default of the topic setting `retention.ms`, in hours; holds where neither milliseconds nor minutes are set."),
     row("log.roll.ms", Kind.LONG, None, mode=Mode.CLUSTER_WIDE, synonyms=_ROLL, doc="Default of the topic setting `segment.ms`."),
-    row("log.roll.hours", Kind.INT, 168, at_least=1, synonyms=_ROLL, doc="The same in hours, where `log.roll.ms` is not set."),
+    row("log.roll.hours", Kind.INT, 168, at_least=1, synonyms=_ROLL, doc="Default of the topic setting `segment.ms`, in hours; holds where `log.roll.ms` is not set."),
     row("log.roll.jitter.ms", Kind.LONG, None, mode=Mode.CLUSTER_WIDE, synonyms=_JITTER, doc="Default of the topic setting `segment.jitter.ms`."),
-    row("log.roll.jitter.hours", Kind.INT, 0, at_least=0, synonyms=_JITTER, doc="The same in hours, where `log.roll.jitter.ms` is not set."),
+    row("log.roll.jitter.hours", Kind.INT, 0, at_least=0, synonyms=_JITTER, doc="Default of the topic setting `segment.jitter.ms`, in hours; holds where `log.roll.jitter.ms` is not set."),
     row("log.flush.interval.ms", Kind.LONG, None, mode=Mode.CLUSTER_WIDE, synonyms=_FLUSH, doc="Default of the topic setting `flush.ms`; `log.flush.scheduler.interval.ms` where it is not set."),
 )
 # fmt: on

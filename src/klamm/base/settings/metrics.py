@@ -10,7 +10,7 @@ ROWS: tuple[Setting, ...] = (
     accepted("metric.reporters", Kind.LIST, ("org.apache.kafka.common.metrics.JmxReporter",), mode=Mode.CLUSTER_WIDE, doc="Java classes that report metrics."),
     accepted("metrics.recording.level", Kind.STRING, "INFO", doc="Most detailed metrics that are recorded."),
     accepted("kafka.metrics.reporters", Kind.LIST, (), doc="Java classes that report Kafka's older metrics."),
-    accepted("kafka.metrics.polling.interval.secs", Kind.INT, 10, at_least=1, doc="Time between two reports of those."),
+    accepted("kafka.metrics.polling.interval.secs", Kind.INT, 10, at_least=1, doc="Time between two reports of Kafka's older metrics."),
     accepted("telemetry.max.bytes", Kind.INT, 1_048_576, at_least=1, doc="Largest metrics message a client may push."),
 )
 # fmt: on

@@ -19,12 +19,14 @@ class NetworkSettings:
         "socket.send.buffer.bytes",
         Kind.INT,
         102_400,
+        effective=False,
         doc="Send buffer asked of the kernel for each connection; -1 leaves its default.",
     )
     socket_receive_buffer_bytes: int = setting(
         "socket.receive.buffer.bytes",
         Kind.INT,
         102_400,
+        effective=False,
         doc="Receive buffer asked of the kernel for each connection; -1 leaves its default.",
     )
     socket_listen_backlog_size: int = setting(
@@ -54,6 +56,7 @@ class NetworkSettings:
         INT_MAX,
         at_least=0,
         mode=Mode.CLUSTER_WIDE,
+        effective=False,
         doc="Most connections at one time from one address.",
     )
     max_connections_per_ip_overrides: str = setting(
@@ -61,6 +64,7 @@ class NetworkSettings:
         Kind.STRING,
         "",
         mode=Mode.CLUSTER_WIDE,
+        effective=False,
         doc="Other limits for single addresses, as host:count pairs.",
     )
     fetch_max_bytes: int = setting(
@@ -88,6 +92,7 @@ class NetworkSettings:
         "request.timeout.ms",
         Kind.INT,
         30_000,
+        effective=False,
         doc="Longest wait for an answer of another node.",
     )
 

@@ -21,6 +21,7 @@ class QuorumSettings:
         Kind.LIST,
         (),
         check=HostsAndPorts(),
+        effective=False,
         doc="Addresses at which a node finds the controllers of a quorum that may change.",
     )
     metadata_log_dir: str | None = setting(

@@ -6,13 +6,13 @@ from klamm.base.settings.kinds import Kind
 # fmt: off
 ROWS: tuple[Setting, ...] = (
     accepted("quota.window.num", Kind.INT, 11, at_least=1, doc="Windows over which client quotas are measured."),
-    accepted("quota.window.size.seconds", Kind.INT, 1, at_least=1, doc="Length of such a window."),
+    accepted("quota.window.size.seconds", Kind.INT, 1, at_least=1, doc="Length of a window over which client quotas are measured."),
     accepted("replication.quota.window.num", Kind.INT, 11, at_least=1, doc="Windows over which replication throttles are measured."),
-    accepted("replication.quota.window.size.seconds", Kind.INT, 1, at_least=1, doc="Length of such a window."),
+    accepted("replication.quota.window.size.seconds", Kind.INT, 1, at_least=1, doc="Length of a window over which replication throttles are measured."),
     accepted("alter.log.dirs.replication.quota.window.num", Kind.INT, 11, at_least=1, doc="Windows over which moves between data directories are measured."),
-    accepted("alter.log.dirs.replication.quota.window.size.seconds", Kind.INT, 1, at_least=1, doc="Length of such a window."),
+    accepted("alter.log.dirs.replication.quota.window.size.seconds", Kind.INT, 1, at_least=1, doc="Length of a window over which moves between data directories are measured."),
     accepted("controller.quota.window.num", Kind.INT, 11, at_least=1, doc="Windows over which topic changes are measured."),
-    accepted("controller.quota.window.size.seconds", Kind.INT, 1, at_least=1, doc="Length of such a window."),
+    accepted("controller.quota.window.size.seconds", Kind.INT, 1, at_least=1, doc="Length of a window over which topic changes are measured."),
     accepted("client.quota.callback.class", Kind.CLASS, None, doc="Java class that decides client quotas."),
 )
 # fmt: on

@@ -146,7 +146,7 @@ def _served(listeners: list[Listener]) -> Iterator[Finding]:
         if each.protocol is not SecurityProtocol.PLAINTEXT:
             yield (
                 "listeners",
-                f"has {each.name} with {each.protocol.name}, which klamm does not serve yet; use PLAINTEXT",
+                f"has {each} secured by {each.protocol.name}, which klamm does not serve yet; use PLAINTEXT",
             )
 
 
@@ -179,6 +179,8 @@ def _advertised(
             "advertised.listeners",
             "has no listener for clients; every one is in controller.listener.names",
         )
+    # Deviation: Kafka wants advertised.listeners where a listener binds 0.0.0.0; here a client is then told the
+    # address it came by.
     for each in told:
         if each.name not in known:
             yield (

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from klamm.base.settings.checks import GzipLevel, ThrottledReplicas
 from klamm.base.settings.declare import LONG_MAX, Setting, Synonym, setting, settings_of
@@ -307,6 +308,8 @@ TOPIC: Mapping[str, Setting] = {
     declared.name: declared for declared in settings_of(TopicSettings).values()
 }
 
+_BROKER_NAMES = tuple(synonym.name for declared in TOPIC.values() for synonym in declared.synonyms)
+
 
 def attribute_of(name: str) -> str:
     """The field of TopicSettings behind a name."""
@@ -315,6 +318,13 @@ def attribute_of(name: str) -> str:
 
 def topic_defaults(broker: Mapping[str, str]) -> TopicSettings:
     """The settings of a topic that sets nothing, under the given texts of broker settings."""
+    return _shared_defaults(tuple((name, broker[name]) for name in _BROKER_NAMES if name in broker))
+
+
+@lru_cache(maxsize=16)
+def _shared_defaults(texts: tuple[tuple[str, str], ...]) -> TopicSettings:
+    """Thousands of topics set nothing: they share one object."""
+    broker = dict(texts)
     values: dict[str, Value] = {}
     for name, declared in TOPIC.items():
         for synonym in declared.synonyms:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.base.settings.broker import NOTHING, Settings
+from klamm.base.settings.broker import NOTHING
 from klamm.base.settings.client_metrics import SELECTORS
 from klamm.base.settings.declare import InvalidValueError, Mode, Setting
 from klamm.base.settings.kinds import Kind
@@ -79,14 +79,14 @@ def validate_broker_config(name: str, value: str) -> None:
 
 def validate_broker_configs(
     configs: Mapping[str, str],
-    settings: Settings,
     *,
     cluster_default: bool,
-    current: Mapping[str, str] = NOTHING,
+    before: Mapping[str, str],
+    after: Mapping[str, str],
 ) -> None:
     """All dynamic settings of one broker, or the cluster's defaults.
 
-    `current` holds the dynamic settings in force on this broker before the change.
+    `before` and `after` are all texts in force on this broker, without and with the change.
     """
     _refuse(
         "Cannot update these configs dynamically", [name for name in configs if _is_read_only(name)]
@@ -102,12 +102,7 @@ def validate_broker_configs(
             "Cannot update these configs at default cluster level, broker id must be specified",
             [name for name in configs if _is_per_broker(name)],
         )
-    before = {**settings.static, **current}
     _validate_threads(configs, Values(before))
-    # What the broker itself was given covers the cluster's default, so only the former can break a rule then.
-    after = (
-        {**before, **configs} if not cluster_default else {**settings.static, **configs, **current}
-    )
     for broken in broken_rules(after):
         raise ApiError(ErrorCode.INVALID_REQUEST, broken.for_client)
 

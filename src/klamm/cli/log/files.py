@@ -24,6 +24,7 @@ OFFSET_CHECKPOINTS = (
     "cleaner-offset-checkpoint",
 )
 META = "meta.properties"
+_PAGE = 4096
 
 SUFFIXES = (LOG, INDEX, TIME_INDEX, TXN_INDEX, PRODUCERS, SNAPSHOT)
 NAMES = (EPOCHS, PARTITION, *OFFSET_CHECKPOINTS, META)
@@ -103,6 +104,17 @@ def walk(data: memoryview) -> Iterator[Batch]:
 
 def index_entries(data: memoryview, entry: Struct) -> list[tuple[int, int]]:
     """All entries as they stand. Kafka preallocates ten megabytes of zeros, which are none."""
-    used = len(bytes(data).rstrip(b"\0"))
+    used = _used(data)
     whole = min(-(-used // entry.size), len(data) // entry.size)
     return list(entry.iter_unpack(data[: whole * entry.size]))
+
+
+def _used(data: memoryview) -> int:
+    """Bytes before the zeros at the end; a whole page of them counts as the end, as it does for every reader."""
+    used = 0
+    for at in range(0, len(data), _PAGE):
+        page = bytes(data[at : at + _PAGE]).rstrip(b"\0")
+        if not page:
+            break
+        used = at + len(page)
+    return used

@@ -8,8 +8,8 @@ from __future__ import annotations
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.settings import describe
 from klamm.base.settings.describe import Entry, Layers
-from klamm.metadata.resource_type import ResourceType
 from klamm.controller.names import problem_of_name
+from klamm.metadata.resource_type import ResourceType
 from klamm.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -22,10 +22,14 @@ from klamm.server.call import Call
 
 
 def handle(request: DescribeConfigsRequest, call: Call) -> DescribeConfigsResponse:
-    return DescribeConfigsResponse(results=[_describe(request, asked, call) for asked in request.resources])
+    return DescribeConfigsResponse(
+        results=[_describe(request, asked, call) for asked in request.resources]
+    )
 
 
-def _describe(request: DescribeConfigsRequest, asked: DescribeConfigsResource, call: Call) -> DescribeConfigsResult:
+def _describe(
+    request: DescribeConfigsRequest, asked: DescribeConfigsResource, call: Call
+) -> DescribeConfigsResult:
     result = DescribeConfigsResult(
         error_message=None, resource_type=asked.resource_type, resource_name=asked.resource_name
     )
@@ -35,14 +39,18 @@ def _describe(request: DescribeConfigsRequest, asked: DescribeConfigsResource, c
         result.error_code, result.error_message = e.code, e.message
         return result
     keys = asked.configuration_keys
-    result.configs = [_worded(entry, request) for entry in entries if not keys or entry.name in keys]
+    result.configs = [
+        _worded(entry, request) for entry in entries if not keys or entry.name in keys
+    ]
     return result
 
 
 def _entries(asked: DescribeConfigsResource, call: Call) -> list[Entry]:
     broker, image, name = call.broker, call.broker.image, asked.resource_name
     cluster = image.config(ResourceType.BROKER, "")
-    layers = Layers(broker.settings, image.config(ResourceType.BROKER, str(broker.node_id)), cluster)
+    layers = Layers(
+        broker.settings, image.config(ResourceType.BROKER, str(broker.node_id)), cluster
+    )
     match asked.resource_type:
         case ResourceType.TOPIC:
             _check_topic(name, call)
@@ -59,7 +67,9 @@ def _entries(asked: DescribeConfigsResource, call: Call) -> list[Entry]:
         case ResourceType.GROUP:
             raise ApiError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
         case ResourceType.CLIENT_METRICS:
-            raise ApiError(ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty")
+            raise ApiError(
+                ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty"
+            )
         case ResourceType.BROKER_LOGGER:
             _check_broker(name, broker.node_id)
             return []
@@ -77,7 +87,9 @@ def _check_broker(name: str, node_id: int) -> None:
     try:
         asked = int(name)
     except ValueError:
-        raise ApiError(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}") from None
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}"
+        ) from None
     if asked != node_id:
         text = f"Unexpected broker id, expected {node_id} or empty string, but received {name}"
         raise ApiError(ErrorCode.INVALID_REQUEST, text)
@@ -91,7 +103,9 @@ def _worded(entry: Entry, request: DescribeConfigsRequest) -> DescribeConfigsRes
         read_only=entry.read_only,
         config_source=entry.source,
         is_sensitive=entry.sensitive,
-        synonyms=[DescribeConfigsSynonym(name=s.name, value=s.value, source=s.source) for s in synonyms],
+        synonyms=[
+            DescribeConfigsSynonym(name=s.name, value=s.value, source=s.source) for s in synonyms
+        ],
         config_type=entry.kind,
         documentation=entry.documentation if request.include_documentation else None,
     )

@@ -13,7 +13,6 @@ from klamm.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponse,
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
-    ResponseCursor,
 )
 from klamm.server.authorized import TOPIC_OPERATIONS
 from klamm.server.call import Call
@@ -34,7 +33,7 @@ def handle(request: DescribeTopicPartitionsRequest, call: Call) -> DescribeTopic
     for name in _names(request, image):
         first = start if request.cursor and name == request.cursor.topic_name else 0
         if left == 0:
-            response.next_cursor = ResponseCursor(topic_name=name, partition_index=first)
+            response.next_cursor = Cursor(topic_name=name, partition_index=first)
             break
         topic = image.topics_by_name.get(name)
         if topic is None:
@@ -44,7 +43,7 @@ def handle(request: DescribeTopicPartitionsRequest, call: Call) -> DescribeTopic
         shown = min(len(topic.partitions), first + left)
         left -= max(0, shown - first)
         if shown < len(topic.partitions):
-            response.next_cursor = ResponseCursor(topic_name=name, partition_index=shown)
+            response.next_cursor = Cursor(topic_name=name, partition_index=shown)
             break
     return response
 

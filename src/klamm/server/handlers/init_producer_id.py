@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from klamm.server.call import Call
-from klamm.server.network.connection import PARKED, Parked
+from klamm.server.call import Call, Later
 
 
-def handle(request: InitProducerIdRequest, call: Call) -> InitProducerIdResponse | Parked:
+def handle(request: InitProducerIdRequest, call: Call) -> InitProducerIdResponse | Later:
     if request.transactional_id is not None:
         raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
     producer_id = call.broker.producer_ids.take()
     if producer_id is None:
-        call.broker.spawn(_answer_later(call))
-        return PARKED
+        return _answer_later(call)
     return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
 
 
-async def _answer_later(call: Call) -> None:
+async def _answer_later(call: Call) -> InitProducerIdResponse:
     producer_id = await call.broker.producer_ids.fetch()
-    call.finish(InitProducerIdResponse(producer_id=producer_id, producer_epoch=0))
+    return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)

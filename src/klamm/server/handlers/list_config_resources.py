@@ -7,8 +7,8 @@ v1  the types that are asked for, all if none is named (KIP-1142)
 from __future__ import annotations
 
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.metadata.resource_type import ResourceType
 from klamm.metadata.image import ClusterImage
+from klamm.metadata.resource_type import ResourceType
 from klamm.protocol.messages.list_config_resources import (
     ConfigResource,
     ListConfigResourcesRequest,

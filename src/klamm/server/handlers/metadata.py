@@ -25,35 +25,27 @@ from klamm.protocol.messages.metadata import (
 )
 from klamm.server.addresses import addresses_for
 from klamm.server.authorized import CLUSTER_OPERATIONS, NOT_ASKED
-from klamm.server.call import Call, EncodedBody
+from klamm.server.call import Call, EncodedBody, Later
 from klamm.server.metadata_answers import encode_topic, splice_topics, unknown_topic
-from klamm.server.network.connection import PARKED, Parked
 
 
-def handle(request: MetadataRequest, call: Call) -> EncodedBody | Parked:
+def handle(request: MetadataRequest, call: Call) -> EncodedBody | Later:
     missing = _to_create(request, call)
     if missing:
-        call.broker.spawn(_create_and_answer(missing, request, call))
-        return PARKED
+        return _create_and_answer(missing, request, call)
     return _answer(request, call, {})
 
 
-async def _create_and_answer(names: list[str], request: MetadataRequest, call: Call) -> None:
-    errors = {}
+async def _create_and_answer(names: list[str], request: MetadataRequest, call: Call) -> EncodedBody:
     creation = CreateTopicsRequest(
         topics=[
             CreatableTopic(name=name, num_partitions=-1, replication_factor=-1) for name in names
         ]
     )
-    try:
-        response = await call.broker.quorum.create_topics(creation)
-        errors = {
-            topic.name: ErrorCode(topic.error_code) for topic in response.topics if topic.error_code
-        }
-    finally:
-        # Another client may have been first.
-        errors = {name: e for name, e in errors.items() if e != ErrorCode.TOPIC_ALREADY_EXISTS}
-        call.finish(_answer(request, call, errors))
+    response = await call.broker.quorum.create_topics(creation)
+    # A topic that exists by now was created by another client, a moment ago.
+    refused = {topic.name: topic.error_code for topic in response.topics if topic.error_code}
+    return _answer(request, call, refused)
 
 
 def _to_create(request: MetadataRequest, call: Call) -> list[str]:
@@ -68,7 +60,7 @@ def _to_create(request: MetadataRequest, call: Call) -> list[str]:
     ]
 
 
-def _answer(request: MetadataRequest, call: Call, errors: dict[str, ErrorCode]) -> EncodedBody:
+def _answer(request: MetadataRequest, call: Call, errors: dict[str, int]) -> EncodedBody:
     image = call.broker.image
     version = call.version
     with_operations = version >= 8 and request.include_topic_authorized_operations
@@ -104,9 +96,7 @@ def _find(image: ClusterImage, asked: MetadataRequestTopic) -> TopicImage | None
     return image.topics_by_name.get(asked.name or "")
 
 
-def _why_unknown(
-    asked: MetadataRequestTopic, errors: dict[str, ErrorCode]
-) -> tuple[str | None, ErrorCode]:
+def _why_unknown(asked: MetadataRequestTopic, errors: dict[str, int]) -> tuple[str | None, int]:
     if asked.topic_id != ZERO_UUID:
         return None, ErrorCode.UNKNOWN_TOPIC_ID
     name = asked.name or ""

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-from klamm.log.log import Flush, Log
+from klamm.log.flush import Flush
+from klamm.log.log import Log
 
 Callback = Callable[[], None]
 

@@ -82,7 +82,9 @@ class MetadataLog:
                     timestamp=header.max_timestamp,
                 )
         except (CorruptFrame, ReplayError) as error:
-            raise StorageError(f"The metadata log in {self.path} cannot be read: {error}.") from error
+            raise StorageError(
+                f"The metadata log in {self.path} cannot be read: {error}."
+            ) from error
         return replayer
 
     def _load_snapshot(self, cluster_id: str) -> ClusterImage:

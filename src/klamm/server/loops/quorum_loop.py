@@ -53,7 +53,12 @@ class _Waiting(Generic[T]):
     __slots__ = ("answer", "delta", "end_offset", "image", "reply")
 
     def __init__(
-        self, end_offset: int, image: ClusterImage, delta: Delta, reply: T, answer: asyncio.Future[T]
+        self,
+        end_offset: int,
+        image: ClusterImage,
+        delta: Delta,
+        reply: T,
+        answer: asyncio.Future[T],
     ) -> None:
         self.end_offset = end_offset
         self.image = image
@@ -259,7 +264,9 @@ class MetadataQuorum:
     def _write(self, batch: Batch) -> None:
         now = batch.timestamp
         try:
-            self._store.log.append(batch.data, leader_epoch=batch.epoch, now=now, origin=Origin.RAFT)
+            self._store.log.append(
+                batch.data, leader_epoch=batch.epoch, now=now, origin=Origin.RAFT
+            )
         except OSError as error:
             self._raft.withdraw(batch)
             self._fail(error)

@@ -65,6 +65,8 @@ class Connection(asyncio.BufferedProtocol):
         self.listener = listener
         self.on_lost: Callable[[], None] | None = None
         self.last_active = 0.0
+        self.peer_host = self.local_host = ""
+        self.peer_port = self.local_port = 0
         self._dispatch = dispatch
         self._buffers = buffers
         self._max_size = listener.max_request_bytes
@@ -78,8 +80,9 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self.peer_host, self.peer_port = (transport.get_extra_info("peername") or ("", 0))[:2]
-        self.local_host, self.local_port = (transport.get_extra_info("sockname") or ("", 0))[:2]
+        peer, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+        self.peer_host, self.peer_port = (peer or ("", 0))[:2]
+        self.local_host, self.local_port = (local or ("", 0))[:2]
         self._transport.set_write_buffer_limits(high=self.listener.write_buffer_bytes)
         self.listener.opened(self)
 

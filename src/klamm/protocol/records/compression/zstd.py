@@ -13,6 +13,8 @@ from klamm.base.errors import CorruptFrame
 
 # What a frame may keep beside its output: enough for all levels below 20.
 _SMALL_WINDOW = 8 * 1024 * 1024
+# What the library, and so Java, takes by default.
+_LARGEST_WINDOW = 128 * 1024 * 1024
 _PIECE = 64 * 1024
 
 # An empty frame is its header, one empty block and perhaps a checksum.
@@ -37,14 +39,27 @@ def _decompress(data: memoryview, max_size: int) -> bytes:
     claimed = frame.content_size
     if claimed == zstandard.CONTENTSIZE_UNKNOWN:
         if frame.window_size > _SMALL_WINDOW:
-            data = _with_size(data, _count(data, max_size), has_checksum=frame.has_checksum)
+            return _decompress_counted(data, max_size, has_checksum=frame.has_checksum)
     elif claimed > max_size:
         raise CorruptFrame(f"{claimed} decompressed bytes are more than {max_size}")
     elif claimed == 0:
         return _empty(data)
-    # A cut-off frame that claims a size falls back to a window; the limit is for that one.
-    decoder = zstandard.ZstdDecompressor(max_window_size=_SMALL_WINDOW)
+    return _decompress_frame(data, max_size, max_window=_SMALL_WINDOW)
+
+
+def _decompress_frame(data: memoryview, max_size: int, *, max_window: int) -> bytes:
+    # The limit also meets a cut-off frame that claims its size: for that one the library takes a window.
+    decoder = zstandard.ZstdDecompressor(max_window_size=max_window)
     return decoder.decompress(data, max_output_size=max_size, allow_extra_data=False)
+
+
+def _decompress_counted(data: memoryview, max_size: int, *, has_checksum: bool) -> bytes:
+    size = _count(data, max_size)
+    if size == 0:
+        # Nothing came out, so no window was filled; but is it an empty frame, or one cut off?
+        return _decompress_frame(data, 1, max_window=_LARGEST_WINDOW)
+    sized = _with_size(data, size, has_checksum=has_checksum)
+    return _decompress_frame(sized, size, max_window=_SMALL_WINDOW)
 
 
 def _empty(data: memoryview) -> bytes:

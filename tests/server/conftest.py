@@ -1,0 +1,122 @@
+"""One node for all tests of this folder that only talk to it; each test has topics of its own.
+
+KLAMM_TEST_BOOTSTRAP=HOST:PORT asks another Kafka instead. That is how the expectations were checked against the real
+one; tests that look inside the node are skipped then.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Protocol
+from uuid import uuid4
+
+import pytest
+
+from klamm.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from klamm.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from klamm.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from server.asking import Topic
+from server.running_node import RunningNode
+from server.wire_client import WireClient
+from support.patience import eventually
+
+Connect = Callable[[], WireClient]
+
+
+class MakeTopic(Protocol):
+    def __call__(self, partitions: int = 1, **configs: object) -> Topic: ...
+
+
+@pytest.fixture(scope="session")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
+    """The node itself, for tests that look inside."""
+    if os.environ.get("KLAMM_TEST_BOOTSTRAP"):
+        pytest.skip("looks inside the node, and the broker under test is another process")
+    with RunningNode(tmp_path_factory.mktemp("node") / "data") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def address(request: pytest.FixtureRequest) -> str:
+    other = os.environ.get("KLAMM_TEST_BOOTSTRAP")
+    return other or str(request.getfixturevalue("node").address)
+
+
+@pytest.fixture
+def connect(address: str) -> Iterator[Connect]:
+    """Opens connections that are closed after the test."""
+    opened: list[WireClient] = []
+
+    def open_one() -> WireClient:
+        opened.append(WireClient(address))
+        return opened[-1]
+
+    yield open_one
+    for client in opened:
+        client.close()
+
+
+@pytest.fixture
+def client(connect: Connect) -> WireClient:
+    return connect()
+
+
+@pytest.fixture
+def new_name() -> str:
+    return f"st-{uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def make_topic(client: WireClient) -> Iterator[MakeTopic]:
+    """Makes topics that are gone after the test. Underscores in config names stand for dots."""
+    made: list[str] = []
+
+    def make(partitions: int = 1, **configs: object) -> Topic:
+        name = f"st-{uuid4().hex[:12]}"
+        made.append(name)
+        return create_topic(client, name, partitions, **configs)
+
+    yield make
+    if made:
+        gone = [DeleteTopicState(name=name) for name in made]
+        client.ask(DeleteTopicsRequest(topics=gone, timeout_ms=10_000))
+
+
+@pytest.fixture
+def topic(make_topic: MakeTopic) -> Topic:
+    """A new topic of one partition."""
+    return make_topic()
+
+
+def create_topic(client: WireClient, name: str, partitions: int = 1, **configs: object) -> Topic:
+    wanted = CreatableTopic(
+        name=name,
+        num_partitions=partitions,
+        replication_factor=1,
+        configs=[
+            CreatableTopicConfig(name=key.replace("_", "."), value=str(value))
+            for key, value in configs.items()
+        ],
+    )
+    (made,) = client.ask(CreateTopicsRequest(topics=[wanted], timeout_ms=10_000)).topics
+    assert made.error_code == 0, made
+    wait_for_leaders(client, name, partitions)
+    return Topic(name, made.topic_id)
+
+
+def wait_for_leaders(client: WireClient, name: str, partitions: int) -> None:
+    """The real Kafka answers before its brokers know of the topic; klamm never needs the second look."""
+
+    def look() -> None:
+        asked = MetadataRequest(
+            topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False
+        )
+        (found,) = client.ask(asked).topics
+        assert found.error_code == 0
+        assert len(found.partitions) == partitions
+        assert all(partition.error_code == 0 for partition in found.partitions)
+
+    eventually(look)
