@@ -7,7 +7,6 @@ from struct import Struct
 
 from klamm.base.ids import Uuid
 from klamm.protocol.compile import encode
-from klamm.protocol.messages.api_versions import ApiVersionsRequest
 from klamm.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from klamm.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from klamm.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -25,7 +24,6 @@ from klamm.protocol.records.reader import Record
 PRODUCE, PRODUCE_VERSION = 0, 13
 FETCH, FETCH_VERSION = 1, 17
 METADATA, METADATA_VERSION = 3, 13
-API_VERSIONS, API_VERSIONS_VERSION = 18, 3
 CREATE_TOPICS, CREATE_TOPICS_VERSION = 19, 7
 DELETE_TOPICS, DELETE_TOPICS_VERSION = 20, 6
 
@@ -35,7 +33,6 @@ PRODUCE_SAME_BYTES = 4 + 4 + 1 + 1 + 16 + 1 + 4 + 2
 # As above, with throttle time, error code and session id in front of the topic.
 FETCH_SAME_BYTES = 4 + 4 + 1 + 4 + 2 + 4 + 1 + 16 + 1 + 4 + 2
 
-# A fetch's offset stands between two epochs; this is where, seen from the end of the frame (see fetch_frame).
 _SIZE = Struct(">i")
 _TIMEOUT_MS = 30_000
 _HEADER_VERSION = 2
@@ -88,11 +85,6 @@ def delete_topics_frame(names: Sequence[str]) -> bytes:
     topics = [DeleteTopicState(name=name) for name in names]
     request = DeleteTopicsRequest(topics=topics, timeout_ms=_TIMEOUT_MS)
     return _frame(DELETE_TOPICS, DELETE_TOPICS_VERSION, request)
-
-
-def api_versions_frame() -> bytes:
-    request = ApiVersionsRequest(client_software_name="bench", client_software_version="1")
-    return _frame(API_VERSIONS, API_VERSIONS_VERSION, request)
 
 
 def _frame(api_key: int, version: int, body: object) -> bytes:

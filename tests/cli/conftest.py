@@ -15,11 +15,19 @@ from cli.commands import Answer, Klamm
 from klamm.cli.app import main
 from support.brokers import start_klamm
 
+OTHER_KAFKA = os.environ.get("KLAMM_TEST_BOOTSTRAP", "")
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker reads KLAMM_... variables as settings, and those of whoever runs the tests are not meant for it."""
+    for name in [name for name in os.environ if name.startswith("KLAMM_")]:
+        monkeypatch.delenv(name)
+
 
 @pytest.fixture
 def klamm(capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Klamm:
     """Runs one command line and gives what it said."""
-    monkeypatch.delenv("KLAMM_BOOTSTRAP", raising=False)
 
     def run(*arguments: str, stdin: bytes = b"") -> Answer:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
@@ -34,8 +42,8 @@ def klamm(capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.Monkey
 @pytest.fixture(scope="session")
 def broker() -> Iterator[str]:
     """The address of a running broker."""
-    if address := os.environ.get("KLAMM_TEST_BOOTSTRAP"):
-        yield address
+    if OTHER_KAFKA:
+        yield OTHER_KAFKA
         return
     running = start_klamm()
     yield running.address

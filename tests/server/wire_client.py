@@ -62,6 +62,11 @@ class WireClient:
         assert correlation_id == oldest, f"answer {correlation_id} came before {oldest}"
         return read_answer(frame, *self._asked.pop(correlation_id))
 
+    def send_frame_of(self, request: Any, version: int | None = None) -> None:
+        """Sends a request that has no answer."""
+        version = api_of(request).highest_stable if version is None else version
+        self.send_frame(request_frame(request, version, client_id=self.client_id))
+
     def send_frame(self, frame: bytes) -> None:
         self.socket.sendall(len(frame).to_bytes(4, "big") + frame)
 

@@ -49,7 +49,24 @@ def run(arguments: Sequence[str]) -> int:
     return run_typer(app, "consume", arguments)
 
 
-@app.command()
+HELP = """Print records, and wait for more until Ctrl-C.
+
+\b
+-o takes a format and an offset, in two -o if you want both:
+  json, table         how to print [default: table on a terminal, else json]
+  beginning           from the first record [default]; also: start
+  end                 only what comes from now on
+  42, -5, +5          that offset; the last five of each partition; five after the first
+  @1700000000000      from that time on; also @2024-05-01T10:00 (UTC) and @-1h (s, m, h, d)
+  A:B, :B             from A up to, but not including, B, then stop
+\b
+-f prints bytes as they are, without a newline of its own:
+  %t topic  %p partition  %o offset  %T timestamp in ms  %k key  %s value  %h headers
+  %K and %S length of key and value, -1 for null  %% a percent sign  \\n \\t \\r \\0 \\x1f
+"""
+
+
+@app.command(help=HELP)
 def consume(
     topics: Annotated[list[str], typer.Argument(metavar="TOPIC", help="Topics, by name.")],
     o: Annotated[
@@ -79,31 +96,8 @@ def consume(
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     properties: Properties = None,
 ) -> None:
-    """Print records, and wait for more until Ctrl-C.
-
-    \b
-    -o takes a format and an offset, in two -o if you want both:
-      json, table         how to print [default: table on a terminal, else json]
-      beginning           from the first record [default];  also: start
-      end                 only what comes from now on
-      42, -5, +5          that offset; the last five of each partition; five after the first
-      @1700000000000      from that time on; also @2024-05-01T10:00 (UTC) and @-1h (s, m, h, d)
-      A:B, :B             from A up to, but not including, B, then stop
-    \b
-    -f prints bytes as they are, without a newline of its own:
-      %t topic  %p partition  %o offset  %T timestamp in ms  %k key  %s value  %h headers
-      %K and %S length of key and value, -1 for null  %% a percent sign  \\n \\t \\r \\0 \\x1f
-    """
-    formats, offset = split_o(o or [])
-    if as_json:
-        formats = Format.JSON
-    if format_text is not None and formats is not None:
-        raise UsageError("-f is a format of its own", hint="leave out -o json or -o table")
-    printer = (
-        compile_format(format_text)
-        if format_text is not None
-        else PRINTERS[format_or_default(formats)]
-    )
+    output, offset = split_o([*(o or []), *(["json"] if as_json else [])])
+    printer = choose_printer(format_text, output)
     wanted = parse_range(offset, now_ms=int(time.time() * 1000))
     cluster = Cluster.at(bootstrap, properties)
     admin = cluster.admin()
@@ -114,8 +108,6 @@ def consume(
     ]
     spans = resolve(admin, places, wanted, committed=not uncommitted, stop_at_end=exit_at_end)
     consumer = cluster.consumer(_settings(uncommitted=uncommitted))
-    if printer is table_line:
-        write(TABLE_HEADER)
     try:
         follow(consumer, spans, printer, count=count)
     except KeyboardInterrupt:
@@ -125,11 +117,19 @@ def consume(
         consumer.close()
 
 
+def choose_printer(format_text: str | None, output: Format | None) -> Printer:
+    if format_text is None:
+        return json_record if format_or_default(output) is Format.JSON else table_line
+    if output is not None:
+        raise UsageError("-f is a format of its own", hint="leave out -o json or -o table")
+    return compile_format(format_text)
+
+
 def split_o(values: Sequence[str]) -> tuple[Format | None, str]:
     """-o is the offset in kcat and rpk and the output format everywhere in klamm; no word can be both."""
     formats = [Format(value) for value in values if value in set(Format)]
     offsets = [value for value in values if value not in set(Format)]
-    if len(formats) > 1 or len(offsets) > 1:
+    if len(set(formats)) > 1 or len(offsets) > 1:
         raise UsageError("-o is given twice for the same thing", why=", ".join(values))
     return (formats[0] if formats else None), (offsets[0] if offsets else "beginning")
 
@@ -176,6 +176,8 @@ def follow(
     printed = 0
     if count == 0:
         return
+    if printer is table_line:
+        write(TABLE_HEADER)
     for batch in read_batches(consumer, spans):
         wanted = batch if count is None else batch[: count - printed]
         write(b"".join(map(printer, wanted)))
@@ -313,7 +315,6 @@ FIELDS: dict[str, Printer] = {
     "%S": lambda message: _length(message.value()),
     "%%": lambda message: b"%",
 }
-PRINTERS: dict[Format, Printer] = {Format.JSON: json_record, Format.TABLE: table_line}
 
 
 def compile_format(text: str) -> Printer:

@@ -198,4 +198,3 @@ def _rules(image: ClusterImage, topic: str) -> Rules:
     own = image.config(_TOPIC, topic).get(_MIN_ISR)
     value = own if own is not None else image.config(_BROKER, "").get(_MIN_ISR, "1")
     return Rules(is_elr_enabled=image.features.get(ELR_VERSION, 0) > 0, min_isr=int(value))
-

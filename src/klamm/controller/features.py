@@ -12,9 +12,16 @@ from enum import IntEnum
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.controller.context import Context
 from klamm.controller.decision import Decision
-from klamm.metadata.features import METADATA_LEVELS, METADATA_VERSION, SUPPORTED
-from klamm.metadata.image import ClusterImage, VersionRange
-from klamm.metadata.records.configs import FeatureLevelRecord
+from klamm.metadata.features import (
+    ELR_VERSION,
+    KRAFT_VERSION,
+    METADATA_LEVELS,
+    METADATA_VERSION,
+    SUPPORTED,
+)
+from klamm.metadata.image import VersionRange
+from klamm.metadata.records.configs import ConfigRecord, FeatureLevelRecord
+from klamm.metadata.resource_type import ResourceType
 from klamm.protocol.messages.update_features import (
     FeatureUpdateKey,
     UpdatableFeatureResult,
@@ -23,6 +30,7 @@ from klamm.protocol.messages.update_features import (
 )
 
 _ABSENT = VersionRange(0, 0)
+_MIN_ISR = "min.insync.replicas"
 
 
 class UpgradeType(IntEnum):
@@ -34,36 +42,67 @@ class UpgradeType(IntEnum):
 
 def update(context: Context, request: UpdateFeaturesRequest) -> Decision[UpdateFeaturesResponse]:
     updates = request.feature_updates
+    records: list[object] = []
     try:
-        records = [_update_one(context.image, each) for each in updates]
+        for each in updates:
+            records += _update_one(context, each, validate_only=request.validate_only)
     except ApiError as error:
-        return Decision(
-            UpdateFeaturesResponse(error_code=error.code, error_message=error.message, results=[])
-        )
-    results = [UpdatableFeatureResult(feature=each.feature, error_message=None) for each in updates]
+        text = "The update failed for all features since the following feature had an error: "
+        reply = UpdateFeaturesResponse(error_code=error.code, error_message=text + error.message)
+        return Decision(reply)
+    # The word is Kafka's; clients that read these results expect some text.
+    results = [
+        UpdatableFeatureResult(feature=each.feature, error_message="NONE") for each in updates
+    ]
     reply = UpdateFeaturesResponse(error_message=None, results=results)
     return Decision(reply, () if request.validate_only else records)
 
 
-def _update_one(image: ClusterImage, update: FeatureUpdateKey) -> FeatureLevelRecord:
+def _update_one(context: Context, update: FeatureUpdateKey, *, validate_only: bool) -> list[object]:
     name, level = update.feature, update.max_version_level
+    image = context.image
     current = image.features.get(name, 0)
-    if problem := _problem(image, update, current):
+    if problem := _problem(context, update, current):
         text = f"Invalid update version {level} for feature {name}. {problem}"
         raise ApiError(ErrorCode.INVALID_UPDATE_VERSION, text)
     if name == METADATA_VERSION and level < current:
-        _check_downgrade(level, current, UpgradeType(update.upgrade_type))
-    return FeatureLevelRecord(name=name, feature_level=level)
+        _check_downgrade(level, current, _upgrade_type(update))
+    if name == KRAFT_VERSION and level != current and not validate_only:
+        # Deviation: the voters of a klamm quorum are those of its settings; they cannot move into the log.
+        text = f"Invalid update version {level} for feature {name}. The voters are static."
+        raise ApiError(ErrorCode.INVALID_UPDATE_VERSION, text)
+    record = FeatureLevelRecord(name=name, feature_level=level)
+    if name == ELR_VERSION and level > 0 and current == 0:
+        return [*_agree_on_min_isr(context), record]
+    return [] if name == KRAFT_VERSION else [record]
 
 
-def _problem(image: ClusterImage, update: FeatureUpdateKey, current: int) -> str | None:
+def _agree_on_min_isr(context: Context) -> list[ConfigRecord]:
+    """With an ELR all brokers must have one min.insync.replicas: the cluster gets it, brokers lose their own."""
+    records = []
+    for key, configs in context.image.configs.items():
+        if key.resource_type == ResourceType.BROKER and key.resource_name and _MIN_ISR in configs:
+            records.append(_min_isr(key.resource_name, None))
+    if _MIN_ISR not in context.image.config(ResourceType.BROKER, ""):
+        value = str(context.settings.topic_defaults.min_insync_replicas)
+        records.insert(0, _min_isr("", value))
+    return records
+
+
+def _min_isr(broker: str, value: str | None) -> ConfigRecord:
+    return ConfigRecord(
+        resource_type=ResourceType.BROKER, resource_name=broker, name=_MIN_ISR, value=value
+    )
+
+
+def _problem(context: Context, update: FeatureUpdateKey, current: int) -> str | None:
     name, level = update.feature, update.max_version_level
     kind = _upgrade_type(update)
     if kind is UpgradeType.UNKNOWN:
         return "The controller does not support the given upgrade type."
     if level < 0:
         return "A feature version cannot be less than 0."
-    if reason := _reason_not_supported(image, name, level):
+    if reason := _reason_not_supported(context, name, level):
         return reason
     if level < current and kind is UpgradeType.UPGRADE:
         return (
@@ -82,10 +121,11 @@ def _upgrade_type(update: FeatureUpdateKey) -> UpgradeType:
     return UpgradeType(update.upgrade_type) if known else UpgradeType.UNKNOWN
 
 
-def _reason_not_supported(image: ClusterImage, name: str, level: int) -> str | None:
-    if reason := _reason_of_node("Local controller", SUPPORTED, name, level):
+def _reason_not_supported(context: Context, name: str, level: int) -> str | None:
+    here = f"Local controller {context.settings.node.node_id}"
+    if reason := _reason_of_node(here, SUPPORTED, name, level):
         return reason
-    for broker_id, broker in image.brokers.items():
+    for broker_id, broker in context.image.brokers.items():
         if reason := _reason_of_node(f"Broker {broker_id}", broker.features, name, level):
             return reason
     return None
@@ -114,4 +154,5 @@ def _check_downgrade(level: int, current: int, kind: UpgradeType) -> None:
             "Refusing to perform the requested downgrade because it might delete metadata "
             "information."
         )
-    raise ApiError(ErrorCode.INVALID_UPDATE_VERSION, f"Invalid metadata.version {level}. {why}")
+    text = f"Unsupported metadata.version downgrade from {current} to {level}. {why}"
+    raise ApiError(ErrorCode.INVALID_UPDATE_VERSION, text)

@@ -23,7 +23,8 @@ def place(
         raise _refused(
             replication_factor,
             f"The target replication factor of {replication_factor} cannot be reached "
-            f"because only {len(brokers)} broker(s) are registered.",
+            f"because only {len(brokers)} broker(s) are registered "
+            "or some brokers have all their log directories cordoned.",
         )
     if not leaders:
         raise _refused(replication_factor, "All brokers are currently fenced.")

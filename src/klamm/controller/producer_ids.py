@@ -20,7 +20,9 @@ def allocate(
 ) -> Decision[AllocateProducerIdsResponse]:
     broker = context.image.brokers.get(request.broker_id)
     if broker is None:
-        raise ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, "The given broker ID was not registered.")
+        raise ApiError(
+            ErrorCode.BROKER_ID_NOT_REGISTERED, "The given broker ID was not registered."
+        )
     if broker.epoch != request.broker_epoch:
         raise ApiError(ErrorCode.STALE_BROKER_EPOCH, "Broker epoch has changed.")
     first = context.image.next_producer_id

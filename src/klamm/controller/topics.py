@@ -44,12 +44,25 @@ _USE_DEFAULT = -1
 
 
 def create(context: Context, request: CreateTopicsRequest) -> Decision[CreateTopicsResponse]:
-    """Topics that are refused are answered where they stand; names given twice come last, once."""
-    counts = Counter(topic.name for topic in request.topics)
-    _check_total_partitions(context, request.topics)
+    try:
+        results, records = _create_all(context, request.topics)
+    except ApiError as error:
+        # Too much at once: nothing is created, and every topic is told.
+        names = dict.fromkeys(topic.name for topic in request.topics)
+        return Decision(CreateTopicsResponse(topics=[_refused(name, error) for name in names]))
+    reply = CreateTopicsResponse(topics=results)
+    return Decision(reply, () if request.validate_only else records)
+
+
+def _create_all(
+    context: Context, topics: Sequence[CreatableTopic]
+) -> tuple[list[CreatableTopicResult], list[object]]:
+    """Answers stand in the order of the request; names given twice come last, once."""
+    counts = Counter(topic.name for topic in topics)
+    _check_total_partitions(context, topics)
     results: list[CreatableTopicResult] = []
     records: list[object] = []
-    for topic in request.topics:
+    for topic in topics:
         if counts[topic.name] == 1 and topic.name != METADATA_TOPIC:
             try:
                 result, new_records = _create_one(context, topic)
@@ -58,13 +71,11 @@ def create(context: Context, request: CreateTopicsRequest) -> Decision[CreateTop
             else:
                 results.append(result)
                 records += new_records
+                _check_size(records)
     results += [_refused(name, _DUPLICATE_NAME) for name, count in counts.items() if count > 1]
     if counts[METADATA_TOPIC] == 1:
         results.append(_refused(METADATA_TOPIC, _METADATA_IS_INTERNAL))
-    _check_size(records)
-    return Decision(
-        CreateTopicsResponse(topics=results), () if request.validate_only else records
-    )
+    return results, records
 
 
 def _create_one(
@@ -198,11 +209,16 @@ _METADATA_IS_INTERNAL = ApiError(
 
 def delete(context: Context, request: DeleteTopicsRequest) -> Decision[DeleteTopicsResponse]:
     """Topics are named, or given by id; one that is asked for twice, in whatever way, is not deleted."""
-    if not context.is_deletion_enabled:
-        raise ApiError(ErrorCode.TOPIC_DELETION_DISABLED, "Topic deletion is disabled.")
     asked: list[tuple[str | None, Uuid]] = [(name, ZERO_UUID) for name in request.topic_names]
     asked += [(topic.name, topic.topic_id) for topic in request.topics]
     counts = Counter(asked)
+    if not context.is_deletion_enabled:
+        code = ErrorCode.TOPIC_DELETION_DISABLED
+        refused = [
+            DeletableTopicResult(name=name, topic_id=topic_id, error_code=code)
+            for name, topic_id in counts
+        ]
+        return Decision(DeleteTopicsResponse(responses=refused))
     image = context.image
     found_topics = (image.topics_by_name.get(name) for name, _ in counts if name is not None)
     named = {topic.topic_id for topic in found_topics if topic}
@@ -249,7 +265,8 @@ def _topic_to_delete(image: ClusterImage, name: str | None, topic_id: Uuid, coun
     if count > 1:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
     if (topic := image.topics_by_name.get(name)) is None:
-        raise _unknown_topic()
+        text = "This server does not host this topic-partition."
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
     return topic.topic_id
 
 
@@ -265,15 +282,23 @@ def create_partitions(
     for topic in request.topics:
         if counts[topic.name] > 1:
             continue
-        try:
-            records += _more_partitions(context, topic)
-        except ApiError as error:
-            results.append(_not_increased(topic.name, error))
+        result = CreatePartitionsTopicResult(name=topic.name, error_message=None)
+        if topic.name not in context.image.topics_by_name:
+            # Kafka gives the code without a sentence here.
+            result.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         else:
-            results.append(CreatePartitionsTopicResult(name=topic.name, error_message=None))
-    duplicates = [name for name, count in counts.items() if count > 1]
-    results += [_not_increased(name, _DUPLICATE_NAME) for name in duplicates]
-    _check_size(records)
+            try:
+                more = _more_partitions(context, topic)
+                _check_size([*records, *more])
+                records += more
+            except ApiError as error:
+                result.error_code, result.error_message = error.code, error.message
+        results.append(result)
+    for name, count in counts.items():
+        if count > 1:
+            result = CreatePartitionsTopicResult(name=name)
+            result.error_code, result.error_message = _DUPLICATE_NAME.code, _DUPLICATE_NAME.message
+            results.append(result)
     return Decision(
         CreatePartitionsResponse(results=results), () if request.validate_only else records
     )
@@ -281,9 +306,7 @@ def create_partitions(
 
 def _more_partitions(context: Context, wanted: CreatePartitionsTopic) -> list[PartitionRecord]:
     image = context.image
-    topic = image.topics_by_name.get(wanted.name)
-    if topic is None:
-        raise _unknown_topic()
+    topic = image.topics_by_name[wanted.name]
     present = len(topic.partitions)
     if wanted.count == present:
         text = f"Topic already has {present} partition(s)."
@@ -317,14 +340,3 @@ def _more_partitions(context: Context, wanted: CreatePartitionsTopic) -> list[Pa
         )
         for index, assignment in enumerate(wanted.assignments, present)
     ]
-
-
-def _not_increased(name: str, error: ApiError) -> CreatePartitionsTopicResult:
-    return CreatePartitionsTopicResult(
-        name=name, error_code=error.code, error_message=error.message
-    )
-
-
-def _unknown_topic() -> ApiError:
-    text = "This server does not host this topic-partition."
-    return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)

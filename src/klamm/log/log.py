@@ -399,7 +399,7 @@ class Log:
         return self.producers.expire(now, self._producer_expiry_ms)
 
     def truncate_to(self, offset: int, now: int = 0) -> None:
-        """Forget everything at and above the offset. Rare, and it waits for the disk.
+        """Forget every batch that reaches to the offset or beyond. Rare, and it waits for the disk.
 
         The caller writes its checkpoint of recovery points before it appends again: an old one that is too high would
         take new bytes for safe ones.
@@ -409,13 +409,13 @@ class Log:
         if offset < self._segments.first_offset:
             self.truncate_fully_and_start_at(offset, now)
             return
-        first_gone = self._segments.cut(offset, now)
+        offset = self._segments.cut(offset, now)
         self.end_offset = offset
         self.epochs.truncate_from_end(offset)
         self.producers = recovery.reload_producers(
             self._disk, self.directory, self._segments.since(0), offset
         )
-        self._after_truncation(first_gone)
+        self._after_truncation(offset)
 
     def truncate_fully_and_start_at(self, offset: int, now: int = 0) -> None:
         """Forget everything; the next offset is this one. Waits for the disk, as `truncate_to` does."""

@@ -43,7 +43,12 @@ class Reader:
             if offset == end_offset and offset not in marks:
                 self._mark(offset, active, active.size)
             return None
-        segment, position = marks.get(offset) or self._locate(offset)
+        mark = marks.get(offset)
+        if mark is None:
+            # Others may read from here too: a group of consumers starts at one place.
+            self._mark(offset, *self._locate(offset))
+            mark = marks[offset]
+        segment, position = mark
         if segment is active and up_to >= end_offset:
             limit = active.size
             if end_offset not in marks:

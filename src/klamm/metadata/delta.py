@@ -199,7 +199,9 @@ class Draft:
 
     def topics_with_elr(self) -> list[Uuid]:
         """Topics of which some partition has eligible leaders outside its ISR."""
-        found = [each for each, draft in self._topics.items() if _has_elr(draft.partitions.values())]
+        found = [
+            each for each, draft in self._topics.items() if _has_elr(draft.partitions.values())
+        ]
         for topic_id, topic in self.before.topics_by_id.items():
             is_fresh = topic_id not in self._topics and topic_id not in self._deleted
             if is_fresh and _has_elr(topic.partitions):

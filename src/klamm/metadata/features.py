@@ -5,6 +5,7 @@ from __future__ import annotations
 from klamm.metadata.image import VersionRange
 
 METADATA_VERSION = "metadata.version"
+KRAFT_VERSION = "kraft.version"
 ELR_VERSION = "eligible.leader.replicas.version"
 
 SUPPORTED: dict[str, VersionRange] = {

@@ -42,7 +42,9 @@ _CLASSES: tuple[type, ...] = (
     topics.RemoveTopicRecord,
     topics.TopicRecord,
 )
-RECORDS: dict[int, type] = {key: cls for cls in _CLASSES if (key := schema_of(cls).api_key) is not None}
+RECORDS: dict[int, type] = {
+    key: cls for cls in _CLASSES if (key := schema_of(cls).api_key) is not None
+}
 
 # The levels of metadata.version from which on a record has a newer form; all others have one form only.
 _FORMS: dict[type, tuple[tuple[int, int], ...]] = {

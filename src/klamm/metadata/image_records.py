@@ -56,7 +56,9 @@ def records_of(image: ClusterImage) -> Iterator[object]:
                 value=value,
             )
     if image.next_producer_id:
-        yield ProducerIdsRecord(broker_id=-1, broker_epoch=-1, next_producer_id=image.next_producer_id)
+        yield ProducerIdsRecord(
+            broker_id=-1, broker_epoch=-1, next_producer_id=image.next_producer_id
+        )
     yield from _quotas(image)
     yield from _security(image)
     if image.zk_migration_state:

@@ -32,6 +32,7 @@ class Partition:
         "log",
         "name",
         "partition_epoch",
+        "replica_count",
         "settings",
         "topic_id",
     )
@@ -48,10 +49,17 @@ class Partition:
         self.leader_epoch = -1
         self.partition_epoch = -1
         self.isr: tuple[int, ...] = ()
+        self.replica_count = 0
         self.high_watermark = log.start_offset
 
     def become_leader(
-        self, *, leader_id: int, leader_epoch: int, partition_epoch: int, isr: tuple[int, ...]
+        self,
+        *,
+        leader_id: int,
+        leader_epoch: int,
+        partition_epoch: int,
+        isr: tuple[int, ...],
+        replica_count: int,
     ) -> None:
         """Lead from here on. A new epoch starts at the end of the log, before anything is written in it."""
         if leader_epoch != self.leader_epoch:
@@ -61,6 +69,7 @@ class Partition:
         self.leader_epoch = leader_epoch
         self.partition_epoch = partition_epoch
         self.isr = isr
+        self.replica_count = replica_count
         # Alone in the ISR, everything in the log is committed.
         self.high_watermark = self.log.end_offset
 
@@ -75,14 +84,19 @@ class Partition:
         if not self.is_leader:
             raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         if acks == ACKS_ALL and len(self.isr) < self.settings.min_insync_replicas:
-            raise ApiError(
-                ErrorCode.NOT_ENOUGH_REPLICAS,
-                f"The size of the current ISR {list(self.isr)} is insufficient to satisfy the min.isr requirement"
-                f" of {self.settings.min_insync_replicas} for partition {self.name}",
-            )
+            self._check_min_isr()
         appended = self.log.append(data, leader_epoch=self.leader_epoch, now=now)
         self.high_watermark = self.log.end_offset
         return appended
+
+    def _check_min_isr(self) -> None:
+        """No more replicas can be asked for than the partition has."""
+        needed = min(self.settings.min_insync_replicas, self.replica_count)
+        if len(self.isr) < needed:
+            raise ApiError(
+                ErrorCode.NOT_ENOUGH_REPLICAS,
+                f"{self.name} has {len(self.isr)} replicas in sync; {needed} are needed.",
+            )
 
     def delete_records(self, before: int) -> int:
         """Move the log's start; -1 means up to the high watermark. Returns the new low watermark."""

@@ -75,6 +75,7 @@ class Replicas:
                     leader_epoch=state.leader_epoch,
                     partition_epoch=state.partition_epoch,
                     isr=state.isr,
+                    replica_count=len(state.replicas),
                 )
 
     def remove_topic(self, topic: TopicImage) -> list[Log]:

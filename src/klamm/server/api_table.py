@@ -9,10 +9,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from klamm.base.errors import ApiError
 from klamm.protocol.apis import API_BY_NAME, Api
+from klamm.protocol.compile import Decoder, decoder
 from klamm.server.call import Call, EncodedBody, Later, Message
 from klamm.server.network.connection import Parked
 
@@ -61,17 +62,28 @@ CONTROLLER = (
 _ADVERTISED_LOWEST = {"produce": 0}
 
 
+class Route(NamedTuple):
+    """One API in one version: everything that dispatch needs, looked up once."""
+
+    decode: Decoder[Any]
+    handle: Handler
+    # The handler waits for others: the frame it was decoded from must be its own.
+    is_async: bool
+    has_flexible_header: bool
+    has_flexible_response_header: bool
+
+
 class ServedApi:
     """A row of the table: the API's versions, and its handler once somebody asked for it."""
 
-    __slots__ = ("_fail", "_handle", "api", "is_async", "key", "name")
+    __slots__ = ("_fail", "api", "key", "name", "routes")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.api: Api = API_BY_NAME[name]
         self.key = self.api.key
-        self.is_async = False
-        self._handle: Handler | None = None
+        # By version; filled by `route` with the first request of each.
+        self.routes: dict[int, Route] = {}
         self._fail: Callable[[Any, ApiError, int], Message] | None = None
 
     @property
@@ -82,25 +94,20 @@ class ServedApi:
     def advertised_highest(self) -> int:
         return self.api.highest_stable
 
-    def serves(self, version: int) -> bool:
-        return self.api.lowest <= version <= self.api.highest_stable
-
-    def has_flexible_response_header(self, version: int) -> bool:
-        return self.api.response_header_version(version) == 1
-
-    @property
-    def request_class(self) -> type[Any]:
-        return self.api.request
-
-    @property
-    def handle(self) -> Handler:
-        if self._handle is None:
-            module = import_module(f"klamm.server.handlers.{self.name}")
-            self._handle = module.handle
-            self._fail = getattr(module, "fail", None)
-            self.is_async = inspect.iscoroutinefunction(module.handle)
-        assert self._handle is not None
-        return self._handle
+    def route(self, version: int) -> Route | None:
+        """None for a version that is not served."""
+        if not self.api.lowest <= version <= self.api.highest_stable:
+            return None
+        module = import_module(f"klamm.server.handlers.{self.name}")
+        self._fail = getattr(module, "fail", None)
+        route = self.routes[version] = Route(
+            decoder(self.api.request, version),
+            module.handle,
+            inspect.iscoroutinefunction(module.handle),
+            self.api.request_header_version(version) == 2,
+            self.api.response_header_version(version) == 1,
+        )
+        return route
 
     def fail(self, request: Any, error: ApiError, version: int) -> Message | None:
         """The response that says no to the whole request, if this API has a way to say so."""

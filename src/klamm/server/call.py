@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
+from struct import Struct
 from typing import TYPE_CHECKING, Any, Protocol
 
 from klamm.protocol.compile import encoder
 from klamm.server.network.connection import Answer, Buffer, Connection
 
 if TYPE_CHECKING:
-    from klamm.server.api_table import ServedApi
+    from klamm.server.api_table import Route, ServedApi
     from klamm.server.broker import Broker
+
+
+_HEADER = Struct(">ii")  # size, correlation id
 
 
 class Message(Protocol):
@@ -31,20 +35,30 @@ class EncodedBody:
 
 
 class Call:
-    __slots__ = ("api", "broker", "client_id", "connection", "correlation_id", "now", "version")
+    __slots__ = (
+        "api",
+        "broker",
+        "client_id",
+        "connection",
+        "correlation_id",
+        "now",
+        "route",
+        "version",
+    )
 
     def __init__(
         self,
         broker: Broker,
         connection: Connection,
         api: ServedApi,
-        *,
+        route: Route,
         version: int,
         correlation_id: int,
     ) -> None:
         self.broker = broker
         self.connection = connection
         self.api = api
+        self.route = route
         self.version = version
         self.correlation_id = correlation_id
         self.client_id: str | None = None
@@ -52,16 +66,16 @@ class Call:
 
     def encode(self, body: Message | EncodedBody) -> Answer:
         """The whole response frame: size, header, body."""
-        out = bytearray(4)
-        out += self.correlation_id.to_bytes(4, "big", signed=True)
-        if self.api.has_flexible_response_header(self.version):
-            out.append(0)
+        flexible = self.route.has_flexible_response_header
         if isinstance(body, EncodedBody):
-            size = len(out) - 4 + sum(map(len, body.parts))
-            out[:4] = size.to_bytes(4, "big")
-            return [out, *body.parts]
+            size = 5 if flexible else 4
+            for part in body.parts:
+                size += len(part)
+            head = _HEADER.pack(size, self.correlation_id)
+            return [head + b"\0" if flexible else head, *body.parts]
+        out = bytearray(_HEADER.size + flexible)
         encoder(type(body), self.version)(body, out)
-        out[:4] = (len(out) - 4).to_bytes(4, "big")
+        _HEADER.pack_into(out, 0, len(out) - 4, self.correlation_id)
         return (out,)
 
     def finish(self, body: Message | EncodedBody | None) -> None:

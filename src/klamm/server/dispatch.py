@@ -9,7 +9,6 @@ from struct import Struct, error
 from typing import TYPE_CHECKING, Any
 
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
-from klamm.protocol.compile import decoder
 from klamm.protocol.wire import skip_tags
 from klamm.server.api_table import ServedApi
 from klamm.server.call import Call, Later
@@ -52,23 +51,21 @@ class Dispatcher:
             raise CorruptFrame(
                 f"api key {key} is not served on listener {connection.listener.name}"
             )
-        call = Call(self._broker, connection, api, version=version, correlation_id=correlation_id)
-        if not api.serves(version):
-            return _unsupported_version(call)
-        call.client_id, body_at = _read_client_id(
-            frame, client_size, api.api.request_header_version(version)
-        )
+        route = api.routes.get(version) or api.route(version)
+        if route is None:
+            return self._unsupported_version(connection, api, version, correlation_id)
+        call = Call(self._broker, connection, api, route, version, correlation_id)
+        call.client_id, body_at = _read_client_id(frame, client_size, route.has_flexible_header)
         return self._answer(call, frame, body_at)
 
     def _answer(self, call: Call, frame: memoryview, body_at: int) -> Answer | Parked | None:
-        api = call.api
-        handle = api.handle
-        if api.is_async:
+        route = call.route
+        if route.is_async:
             # The frame lies in the shared buffer, which the next read overwrites while the handler waits.
             frame = memoryview(bytes(frame))
-        request, _ = decoder(api.request_class, call.version)(frame, body_at)
+        request, _ = route.decode(frame, body_at)
         try:
-            reply = handle(request, call)
+            reply = route.handle(request, call)
         except CorruptFrame:
             raise
         except Exception as e:  # noqa: BLE001 - the one place where a bug is turned into an answer
@@ -92,6 +89,16 @@ class Dispatcher:
             reply = self._failed(call, request, e)
         call.finish(reply)
 
+    def _unsupported_version(
+        self, connection: Connection, api: ServedApi, version: int, correlation_id: int
+    ) -> Answer:
+        """KIP-511: an ApiVersions request of a future version is answered in version 0, with the versions we know."""
+        oldest = api.route(0) if api.key == _API_VERSIONS else None
+        if oldest is None:
+            raise CorruptFrame(f"{api.name} has no version {version}")
+        call = Call(self._broker, connection, api, oldest, 0, correlation_id)
+        return call.encode(unsupported_version(call))
+
     def _failed(self, call: Call, request: Any, e: Exception) -> Any:
         if not isinstance(e, ApiError):
             log.exception(
@@ -107,7 +114,7 @@ class Dispatcher:
         return response
 
 
-def _read_client_id(frame: memoryview, size: int, header_version: int) -> tuple[str | None, int]:
+def _read_client_id(frame: memoryview, size: int, is_flexible: bool) -> tuple[str | None, int]:
     """The client id keeps its old encoding, a two-byte length, in the flexible header too."""
     at = _HEADER.size
     client_id = None
@@ -121,16 +128,8 @@ def _read_client_id(frame: memoryview, size: int, header_version: int) -> tuple[
         at += size
     elif size != -1:
         raise CorruptFrame(f"a client id of {size} bytes")
-    if header_version == 2:
+    if is_flexible:
         if at >= len(frame):
             raise CorruptFrame("the request header is cut off")
         at = skip_tags(frame, at + 1, frame[at])
     return client_id, at
-
-
-def _unsupported_version(call: Call) -> Answer:
-    """KIP-511: an ApiVersions request of a future version is answered in version 0, with the versions we know."""
-    if call.api.key != _API_VERSIONS:
-        raise CorruptFrame(f"{call.api.name} has no version {call.version}")
-    call.version = 0
-    return call.encode(unsupported_version(call))

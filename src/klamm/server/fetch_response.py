@@ -27,6 +27,8 @@ _ABORTED = Struct(">qq")
 _SESSION = Struct(">ihi")  # throttle time, error, session id
 _OFFSETS = Struct(">ihqq")  # index, error, high watermark, last stable offset
 _OFFSETS_AND_START = Struct(">ihqqq")
+# The same for what nearly every partition is: nothing aborted (null), no preferred replica.
+_PLAIN = Struct(">ihqqqBi")
 _DIVERGING = Struct(">BBBiqB")  # one tag: number 0, 13 bytes, epoch, end offset, no tags within
 _NO_PREFERRED_REPLICA = _INT32.pack(-1)
 
@@ -121,6 +123,20 @@ class _Writer:
             self.out.append(0)
 
     def partition(self, r: FetchResult) -> None:
+        if self.flexible and r.aborted is None:
+            self.out += _PLAIN.pack(
+                r.asked.index, r.error, r.high_watermark, r.last_stable_offset, r.log_start, 0, -1
+            )
+        else:
+            self.offsets(r)
+        self.records(r.records)
+        if self.flexible:
+            if r.diverging is None:
+                self.out.append(0)
+            else:
+                self.out += _DIVERGING.pack(1, 0, 13, r.diverging.epoch, r.diverging.end_offset, 0)
+
+    def offsets(self, r: FetchResult) -> None:
         out = self.out
         if self.version >= _FIRST_WITH_LOG_START:
             out += _OFFSETS_AND_START.pack(
@@ -131,12 +147,6 @@ class _Writer:
         self.aborted(r.aborted)
         if self.version >= _FIRST_WITH_PREFERRED_REPLICA:
             out += _NO_PREFERRED_REPLICA
-        self.records(r)
-        if self.flexible:
-            if r.diverging is None:
-                self.out.append(0)
-            else:
-                self.out += _DIVERGING.pack(1, 0, 13, r.diverging.epoch, r.diverging.end_offset, 0)
 
     def aborted(self, aborted: list[tuple[int, int]] | None) -> None:
         self.count(-1 if aborted is None else len(aborted))
@@ -145,8 +155,8 @@ class _Writer:
             if self.flexible:
                 self.out.append(0)
 
-    def records(self, r: FetchResult) -> None:
-        data = b"" if r.records is None else r.records.read()
+    def records(self, records: Slice | None) -> None:
+        data = b"" if records is None else records.read()
         self.count(len(data))
         if data:
             self.parts.append(self.out)

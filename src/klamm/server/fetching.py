@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.log.results import Slice
 from klamm.protocol.messages.fetch import FetchRequest
 from klamm.replication.fetch_sessions import FetchContext, FetchPartition
 from klamm.replication.partition import Isolation, Partition
@@ -37,19 +36,20 @@ class Fetching:
 
     def is_ready(self) -> bool:
         """Read again. Enough bytes, an error, a divergence or nothing to wait for: all are worth an answer at once."""
-        self._results = results = []
-        if not self._context.partitions:
-            return True
+        partitions = self._context.partitions
         left = self._max_bytes
         total = 0
-        urgent = False
-        for asked in self._context.partitions:
-            result = self._read(asked, left, min_one=total == 0)
+        urgent = not partitions
+        self._results = results = []
+        for asked in partitions:
+            result = self._read(asked, left, total == 0)
             results.append(result)
-            size = result.size
-            total += size
-            left = max(0, left - size)
-            urgent = urgent or result.error != ErrorCode.NONE or result.diverging is not None
+            if result.records is not None:
+                size = result.records.size
+                total += size
+                left = max(0, left - size)
+            elif result.error or result.diverging is not None:
+                urgent = True
         return urgent or total >= self._min_bytes
 
     def answer(self) -> EncodedBody:
@@ -98,39 +98,27 @@ class Fetching:
             name = topic.name
         return self._call.broker.replicas.find(name, asked.index)
 
-    def _read(self, asked: FetchPartition, left: int, *, min_one: bool) -> FetchResult:
+    def _read(self, asked: FetchPartition, left: int, min_one: bool) -> FetchResult:
         partition = self._find(asked)
         if partition is None:
-            known = asked.topic or asked.topic_id in self._call.broker.image.topics_by_id
-            unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known else ErrorCode.UNKNOWN_TOPIC_ID
-            return FetchResult(asked, unknown)
+            return FetchResult(asked, self._why_unknown(asked))
+        isolation = self._isolation
+        diverging = records = aborted = None
         try:
             partition.check_leader(asked.leader_epoch)
             if asked.last_fetched_epoch >= 0:
                 diverging = _divergence(partition, asked)
-                if diverging is not None:
-                    return self._result(asked, partition, None, diverging)
-            records = partition.read(
-                asked.offset, min(asked.max_bytes, left), isolation=self._isolation, min_one=min_one
-            )
+            if diverging is None:
+                most = asked.max_bytes if asked.max_bytes < left else left
+                records = partition.read(asked.offset, most, isolation=isolation, min_one=min_one)
         except ApiError as e:
             return FetchResult(asked, e.code)
-        return self._result(asked, partition, records, None)
-
-    def _result(
-        self,
-        asked: FetchPartition,
-        partition: Partition,
-        records: Slice | None,
-        diverging: Divergence | None,
-    ) -> FetchResult:
-        aborted = None
         stable = partition.last_stable_offset
-        if self._isolation == Isolation.READ_COMMITTED:
+        if isolation == Isolation.READ_COMMITTED:
             aborted = partition.log.aborted_transactions(asked.offset, stable) if records else []
         return FetchResult(
             asked,
-            ErrorCode.NONE,
+            0,
             partition.high_watermark,
             stable,
             partition.log.start_offset,
@@ -138,6 +126,11 @@ class Fetching:
             records,
             diverging,
         )
+
+    def _why_unknown(self, asked: FetchPartition) -> int:
+        if asked.topic or asked.topic_id in self._call.broker.image.topics_by_id:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return ErrorCode.UNKNOWN_TOPIC_ID
 
 
 def _divergence(partition: Partition, asked: FetchPartition) -> Divergence | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from klamm.base.errors import ApiError
 from klamm.base.ids import Uuid
+from klamm.protocol.records.batch import ATTRIBUTES_AT, TRANSACTIONAL
 from klamm.replication.partition import Partition
 from klamm.server.network.connection import Answer
 
@@ -25,6 +26,8 @@ _LAST = 13
 # Transactional id (null), acks, timeout, count of topics (plus one).
 _START = Struct(">BhiB")
 _INDEX = Struct(">i")
+# The byte of a batch's attributes that has bits in it.
+_ATTRIBUTES_AT = ATTRIBUTES_AT + 1
 
 
 class _Route:
@@ -83,6 +86,8 @@ class StraightProduce:
         stop = at + size
         # After the records: no tags for the partition, the topic and the request, and nothing more.
         if size <= 0 or stop + 3 != len(frame) or frame[stop] or frame[stop + 1] or frame[stop + 2]:
+            return None
+        if size > _ATTRIBUTES_AT and frame[at + _ATTRIBUTES_AT] & TRANSACTIONAL:
             return None
         return self._append(route, frame[at:stop], acks, correlation_id)
 

@@ -1,6 +1,7 @@
 """Produce (0), v3-13: append a batch to each of many partitions.
 
 Nearly all requests never get here: server/straight_produce.py answers the common ones. This handler knows every case.
+v7   zstd (KIP-110)
 v9   flexible
 v12  transactions without AddPartitionsToTxn (KIP-890)
 v13  topics by id (KIP-516)
@@ -10,7 +11,9 @@ acks=0 has no answer: an error closes the connection, which is all the client ca
 from __future__ import annotations
 
 from klamm.base.errors import ApiError, ErrorCode
+from klamm.log.validation import RejectedRecords
 from klamm.protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
@@ -18,11 +21,12 @@ from klamm.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from klamm.protocol.records.batch import ATTRIBUTES_AT, TRANSACTIONAL
+from klamm.protocol.records.batch import ATTRIBUTES_AT, CODEC_MASK, TRANSACTIONAL, Codec
 from klamm.replication.partition import Partition
 from klamm.server.call import Call
 from klamm.server.network.connection import PARKED, Parked
 
+_FIRST_WITH_ZSTD = 7
 _FIRST_WITH_TOPIC_IDS = 13
 _VALID_ACKS = (-1, 0, 1)
 
@@ -54,22 +58,15 @@ def handle(request: ProduceRequest, call: Call) -> ProduceResponse | Parked | No
 def _append(
     request: ProduceRequest, topic: TopicProduceData, data: PartitionProduceData, call: Call
 ) -> PartitionProduceResponse:
+    partition = None
     try:
         if request.acks not in _VALID_ACKS:
             raise ApiError(ErrorCode.INVALID_REQUIRED_ACKS)
         partition = _find(topic, data.index, call)
-        records = _checked(data)
+        records = _checked(request, data, call.version)
         appended = partition.append(records, acks=request.acks, now=call.now)
     except ApiError as e:
-        # Kafka words only what the client cannot guess from the code.
-        message = e.message if e.code in _WORDED else None
-        return PartitionProduceResponse(
-            index=data.index,
-            error_code=e.code,
-            base_offset=-1,
-            log_start_offset=-1,
-            error_message=message,
-        )
+        return _refusal(data.index, e, partition)
     call.broker.appended(partition)
     return PartitionProduceResponse(
         index=data.index,
@@ -79,20 +76,51 @@ def _append(
     )
 
 
-_WORDED = (
-    ErrorCode.INVALID_RECORD,
-    ErrorCode.INVALID_TIMESTAMP,
-    ErrorCode.INVALID_TXN_STATE,
+# Kafka words only what the client cannot guess from the code.
+_WORDED = (ErrorCode.INVALID_RECORD, ErrorCode.INVALID_TIMESTAMP)
+# What is refused before anybody looks at the log: then the client is not told where it starts.
+_WITHOUT_LOG_START = (
+    ErrorCode.CORRUPT_MESSAGE,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+    ErrorCode.MESSAGE_TOO_LARGE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.RECORD_LIST_TOO_LARGE,
+    ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
 )
 
 
-def _checked(data: PartitionProduceData) -> memoryview:
+def _refusal(index: int, error: ApiError, partition: Partition | None) -> PartitionProduceResponse:
+    response = PartitionProduceResponse(index=index, error_code=error.code, base_offset=-1)
+    if error.code in _WORDED:
+        response.error_message = error.message
+    if isinstance(error, RejectedRecords):
+        response.record_errors = [
+            BatchIndexAndErrorMessage(
+                batch_index=each.batch_index, batch_index_error_message=each.message
+            )
+            for each in error.record_errors
+        ]
+    if partition is not None and error.code not in _WITHOUT_LOG_START:
+        response.log_start_offset = partition.log.start_offset
+    return response
+
+
+def _checked(request: ProduceRequest, data: PartitionProduceData, version: int) -> memoryview:
     records = data.records
     if records is None or len(records) == 0:
         raise ApiError(ErrorCode.INVALID_RECORD, "the request carries no batch for this partition")
     view = memoryview(records)
-    if len(view) > ATTRIBUTES_AT + 1 and view[ATTRIBUTES_AT + 1] & TRANSACTIONAL:
-        raise ApiError(ErrorCode.INVALID_TXN_STATE, "this broker does not serve transactions yet")
+    attributes = view[ATTRIBUTES_AT + 1] if len(view) > ATTRIBUTES_AT + 1 else 0
+    if attributes & TRANSACTIONAL:
+        # Kafka's words to a client that names no transactional id, and to one whose id was never initialised; nobody's
+        # was, since there is no transaction coordinator yet.
+        raise ApiError(
+            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            if request.transactional_id is None
+            else ErrorCode.INVALID_PRODUCER_ID_MAPPING
+        )
+    if attributes & CODEC_MASK == Codec.ZSTD and version < _FIRST_WITH_ZSTD:
+        raise ApiError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     return view
 
 

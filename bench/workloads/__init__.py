@@ -1,0 +1,19 @@
+"""The catalogue of workloads, in the order in which they run."""
+
+from bench.workload import Workload
+from bench.workloads import end_to_end, fetch, idle, produce, start, topics
+
+# What makes many partitions comes last: a broker may be busy with their end for a while.
+ALL: tuple[Workload, ...] = (
+    start.START,
+    produce.SMALL1,
+    produce.SMALL16,
+    produce.BATCH64K,
+    produce.BATCH1M,
+    fetch.FETCH64K,
+    fetch.FETCH1M,
+    end_to_end.E2E,
+    topics.METADATA,
+    topics.CREATE,
+    idle.IDLE,
+)

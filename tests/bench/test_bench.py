@@ -1,0 +1,88 @@
+"""The benchmark itself, on a load far too short to mean anything: does it run, and what does its report hold?"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+PRODUCE_FIGURES = {
+    "requests_per_second",
+    "megabytes_per_second",
+    "p50_us",
+    "p99_us",
+    "cpu_us_per_request",
+    "cpu_seconds_per_gb",
+    "rss_mb",
+}
+
+
+def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "bench", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def lines_of(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, object]]:
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    return {row["workload"]: row for row in rows}
+
+
+@pytest.fixture(scope="module")
+def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, dict[str, object]], Path]:
+    file = tmp_path_factory.mktemp("bench") / "report.json"
+    done = bench(
+        "--only", "fetch64k,small1", "--seconds", "0.2", "--rounds", "1", "--json", file.as_posix()
+    )
+    return lines_of(done), file
+
+
+def test_in_a_pipe_each_workload_is_one_json_object(
+    tiny_run: tuple[dict[str, dict[str, object]], Path],
+) -> None:
+    lines, _ = tiny_run
+
+    assert list(lines) == ["small1", "fetch64k"]
+    for line in lines.values():
+        assert set(line) == {"workload", "about", "klamm"}
+        figures = line["klamm"]
+        assert isinstance(figures, dict)
+        assert set(figures) == PRODUCE_FIGURES
+        assert all(value >= 0 for value in figures.values())
+        assert 0 < figures["p50_us"] <= figures["p99_us"]
+        assert figures["requests_per_second"] > 0
+
+
+def test_the_report_file_holds_the_same_results_and_the_machine(
+    tiny_run: tuple[dict[str, dict[str, object]], Path],
+) -> None:
+    lines, file = tiny_run
+
+    document = json.loads(file.read_text())
+
+    assert document["results"] == list(lines.values())
+    assert document["plan"] == {"rounds": 1, "seconds": 0.2}
+    assert set(document["machine"]) == {"cores", "system", "python"}
+
+
+def test_a_wrong_workload_is_refused_with_the_names_that_exist() -> None:
+    done = bench("--only", "small1,smal16")
+
+    assert done.returncode == 2
+    assert "no workload smal16; there are start, small1, small16," in done.stderr
+
+
+def test_a_reference_on_another_machine_is_refused() -> None:
+    done = bench("--reference", "192.0.2.1:9092")
+
+    assert done.returncode == 2
+    assert "192.0.2.1 is not this machine" in done.stderr
