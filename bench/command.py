@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench import report, workloads
-from bench.processes import KlammProcess, listener_of, parse_address
+from bench.connection import UnexpectedAnswer
+from bench.processes import KlammProcess, Unready, listener_of, parse_address
 from bench.rounds import Plan, Result, compare
-from bench.target import KLAMM, REFERENCE, Target
+from bench.target import KLAMM, REFERENCE, Refused, Target
 from bench.workload import Workload
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -28,22 +29,31 @@ def main(arguments: Sequence[str]) -> int:
         parser.error(str(mistake))
     # So that the broker and its directory go, too, when somebody ends us.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    progress = report.Progress()
-    progress("starting klamm")
-    with KlammProcess() as klamm:
-        targets = [Target(KLAMM, klamm.address, klamm.pid), *reference]
-        plan = Plan(rounds=options.rounds, seconds=options.seconds)
-        results = []
-        for workload in chosen:
-            results.append(compare(workload, targets, plan, progress))
-            if not sys.stdout.isatty():
-                print(report.json_line(results[-1]), flush=True)
-        progress("")
+    plan = Plan(rounds=options.rounds, seconds=options.seconds)
+    try:
+        results = measure(chosen, reference, plan)
+    except (OSError, Refused, UnexpectedAnswer, Unready) as failure:
+        print(f"bench: {failure}", file=sys.stderr)
+        return 1
     if sys.stdout.isatty():
         report.draw(results)
     if options.json is not None:
         options.json.write_text(json.dumps(_document(plan, results), indent=2) + "\n")
     return 0
+
+
+def measure(chosen: Sequence[Workload], reference: Sequence[Target], plan: Plan) -> list[Result]:
+    progress = report.Progress()
+    progress("starting klamm")
+    results = []
+    with KlammProcess() as klamm:
+        targets = [Target(KLAMM, klamm.address, klamm.pid), *reference]
+        for workload in chosen:
+            results.append(compare(workload, targets, plan, progress))
+            if not sys.stdout.isatty():
+                print(report.json_line(results[-1]), flush=True)
+    progress("")
+    return results
 
 
 def choose(only: str | None, *, big: bool) -> list[Workload]:

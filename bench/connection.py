@@ -17,6 +17,10 @@ _AFTER_HEADER = 4 + 4 + 1  # size, correlation id, no tags
 _BUFFER_SIZE = 4 * 1024 * 1024
 
 
+class UnexpectedAnswer(Exception):
+    """The load got something else than it asked for: what was measured means nothing."""
+
+
 class Connection:
     """`answer` holds the latest answer with its size in front, until the next `receive`."""
 
@@ -26,7 +30,10 @@ class Connection:
     _buffer = memoryview(bytearray(_BUFFER_SIZE))
 
     def __init__(self, address: tuple[str, int]) -> None:
-        self._socket = socket.create_connection(address, TIMEOUT_SECONDS)
+        try:
+            self._socket = socket.create_connection(address, TIMEOUT_SECONDS)
+        except OSError as e:
+            raise ConnectionError(f"no broker at {address[0]}:{address[1]}: {e.strerror}") from e
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.answer = self._buffer[:0]
         self.send = self._socket.sendall

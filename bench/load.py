@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import cycle
 
-from bench.connection import Connection
+from bench.connection import Connection, UnexpectedAnswer
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class Lane:
         connection.receive()
         if connection.answer[: self.same_bytes] != self._expected:
             got = bytes(connection.answer[: self.same_bytes])
-            raise RuntimeError(
+            raise UnexpectedAnswer(
                 f"an unexpected answer: {got.hex(' ')}, not {self._expected.hex(' ')}"
             )
 

@@ -20,6 +20,10 @@ _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _LISTENING = "0A"
 
 
+class Unready(Exception):
+    """klamm did not start."""
+
+
 class KlammProcess:
     """`klamm serve` on a free port, with its data in a directory that goes with it."""
 
@@ -74,7 +78,7 @@ class KlammProcess:
         line = self._process.stdout.readline() if readable else b""
         if not line:
             said = (self.home / "stderr").read_text(errors="replace")
-            raise RuntimeError(f"klamm did not get ready within {START_SECONDS:.0f} s:\n{said}")
+            raise Unready(f"klamm did not get ready within {START_SECONDS:.0f} s:\n{said}")
         return parse_address(str(json.loads(line)["address"]))
 
 
@@ -123,5 +127,5 @@ def _listening_inodes(port: int) -> list[str]:
 def _klamm() -> Path:
     found = Path(sys.executable).with_name("klamm")
     if not found.exists():
-        raise RuntimeError(f"{found} is missing; `make setup` installs it")
+        raise Unready(f"{found} is missing; `make setup` installs it")
     return found

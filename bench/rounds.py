@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from bench.figures import Figures, best
+from bench.figures import Figure, Figures, best
 from bench.target import Target
-from bench.workload import Workload
+from bench.workload import Load, Workload
 
-# For a broker that is measured alone. A reference may need longer: see `compare`.
-_SHORT_WARM_UP = 0.25
+# A JVM compiles while it runs. It is warm when a round brings less than this over the best before it.
+_WARM_GAIN = 1.05
+_MAX_WARM_UP_ROUNDS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +32,6 @@ def compare(
     """Prepare everywhere, warm up, then round by round. The best of each figure counts."""
     if workload.is_own_broker:
         targets = targets[:1]
-    # A JVM compiles while it runs: beside a reference, the first round is long and counts for nobody.
-    warm_up = plan.seconds if len(targets) > 1 else plan.seconds * _SHORT_WARM_UP
     rounds = min(plan.rounds, workload.max_rounds or plan.rounds)
     seen: dict[str, list[Figures]] = {target.name: [] for target in targets}
     with ExitStack() as stack:
@@ -44,9 +43,19 @@ def compare(
         if workload.warms_up:
             for name, load in loads.items():
                 progress(f"{workload.name}: warming up {name}")
-                load.measure(warm_up)
+                _warm_up(load, plan.seconds)
         for number in range(1, rounds + 1):
             for name, load in loads.items():
                 progress(f"{workload.name}: round {number} of {rounds}, {name}")
                 seen[name].append(load.measure(plan.seconds))
     return Result(workload, {name: best(figures) for name, figures in seen.items()})
+
+
+def _warm_up(load: Load, seconds: float) -> None:
+    """Rounds that count for nobody, until they no longer get better."""
+    fastest = 0.0
+    for _ in range(_MAX_WARM_UP_ROUNDS):
+        rate = load.measure(seconds)[Figure.REQUESTS_PER_SECOND]
+        if rate < fastest * _WARM_GAIN:
+            return
+        fastest = rate

@@ -4,6 +4,7 @@ import time
 from functools import partial
 
 from bench import requests
+from bench.connection import UnexpectedAnswer
 from bench.figures import Figures
 from bench.load import Run, no_garbage_collection
 from bench.metering import metered
@@ -54,7 +55,7 @@ class EndToEndLoad:
         self._consumer.receive()
         received = time.perf_counter_ns()
         if self._consumer.answer[: len(self._expected)] != self._expected:
-            raise RuntimeError("the consumer got something else than the one record")
+            raise UnexpectedAnswer("the consumer got something else than the one record")
         self._producer.receive()
         return received - sent
 

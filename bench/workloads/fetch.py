@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from bench import requests
-from bench.connection import Connection
+from bench.connection import Connection, UnexpectedAnswer
 from bench.figures import Figures
 from bench.load import Lane, Run, run_lanes
 from bench.metering import metered
@@ -52,7 +52,7 @@ class FetchLoad:
     def _checked(self, lane: Lane) -> Lane:
         records = fetch_once(lane.connection, lane.frames[0])
         if len(records) != self._max_bytes:
-            raise RuntimeError(f"fetched {len(records)} bytes, not {self._max_bytes}")
+            raise UnexpectedAnswer(f"fetched {len(records)} bytes, not {self._max_bytes}")
         lane.learn()
         return lane
 

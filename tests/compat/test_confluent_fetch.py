@@ -23,7 +23,9 @@ FIRST_TIMESTAMP = 1_700_000_000_000
 
 @contextmanager
 def reader(bootstrap: str, **options: object) -> Iterator[Consumer]:
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "none", **options})
+    # It demands a group's name; without commits the group is never spoken to.
+    plain = {"bootstrap.servers": bootstrap, "group.id": "none", "enable.auto.commit": False}
+    consumer = Consumer({**plain, **options})
     try:
         yield consumer
     finally:

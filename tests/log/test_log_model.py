@@ -105,6 +105,8 @@ class LogAgainstList(RuleBasedStateMachine):
 
     @rule()
     def retain(self) -> None:
+        if self.log.needs_flush(NOW):
+            self.flush()
         self.log.retain(NOW, up_to=self.log.end_offset)
         self.log.remove_deleted(NOW)
         self.start = self.log.start_offset

@@ -60,7 +60,9 @@ def a_produce(
     )
 
 
-def append(client: WireClient, topic: Topic, *values: bytes, partition: int = 0, **header: Any) -> int:
+def append(
+    client: WireClient, topic: Topic, *values: bytes, partition: int = 0, **header: Any
+) -> int:
     """Appends one batch and gives the offset of its first record."""
     batch = a_batch(*values, **header)
     answer = partition_of(client.ask(a_produce(topic, batch, partition=partition)))
@@ -119,7 +121,9 @@ def records_in(data: bytes | memoryview | None) -> list[Record]:
     return [record for _, batch in found for record in read_records(batch)]
 
 
-def fetched(client: WireClient, topic: Topic, offset: int = 0, **request: Any) -> list[bytes | None]:
+def fetched(
+    client: WireClient, topic: Topic, offset: int = 0, **request: Any
+) -> list[bytes | None]:
     """The values that a fetch from this offset brings."""
     answer = partition_of(client.ask(a_fetch(topic, offset, **request)))
     assert answer.error_code == 0, answer

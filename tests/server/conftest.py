@@ -11,13 +11,23 @@ from uuid import uuid4
 
 import pytest
 
+from klamm.metadata.resource_type import ResourceType
 from klamm.protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
 from klamm.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
-from klamm.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from klamm.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from klamm.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 from server.asking import Topic
 from server.running_node import RunningNode
 from server.wire_client import WireClient
@@ -107,16 +117,31 @@ def create_topic(client: WireClient, name: str, partitions: int = 1, **configs: 
     return Topic(name, made.topic_id)
 
 
+def delete_topic(client: WireClient, topic: Topic) -> None:
+    gone = DeleteTopicsRequest(topics=[DeleteTopicState(name=topic.name)], timeout_ms=10_000)
+    (answer,) = client.ask(gone).responses
+    assert answer.error_code == 0, answer
+
+
+def set_config(client: WireClient, topic: Topic, name: str, value: str | None) -> None:
+    """Changes one setting of a topic; None gives it its default back."""
+    change = AlterableConfig(
+        name=name.replace("_", "."), value=value, config_operation=1 if value is None else 0
+    )
+    resource = AlterConfigsResource(
+        resource_type=ResourceType.TOPIC, resource_name=topic.name, configs=[change]
+    )
+    (answer,) = client.ask(IncrementalAlterConfigsRequest(resources=[resource])).responses
+    assert answer.error_code == 0, answer
+
+
 def wait_for_leaders(client: WireClient, name: str, partitions: int) -> None:
-    """The real Kafka answers before its brokers know of the topic; klamm never needs the second look."""
+    """The real Kafka answers before its brokers lead the partitions; klamm never needs the second look."""
+    asked = [ListOffsetsPartition(partition_index=index) for index in range(partitions)]
+    request = ListOffsetsRequest(topics=[ListOffsetsTopic(name=name, partitions=asked)])
 
     def look() -> None:
-        asked = MetadataRequest(
-            topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False
-        )
-        (found,) = client.ask(asked).topics
-        assert found.error_code == 0
-        assert len(found.partitions) == partitions
+        (found,) = client.ask(request).topics
         assert all(partition.error_code == 0 for partition in found.partitions)
 
     eventually(look)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.controller.context import Context
-from klamm.controller.decision import Decision
+from klamm.controller.decision import Context, Decision
 from klamm.controller.election import Rules, not_eligible, with_broker, without_broker
 from klamm.metadata.features import ELR_VERSION
 from klamm.metadata.image import BrokerImage, ClusterImage, PartitionImage, TopicImage

@@ -10,11 +10,10 @@ from collections.abc import Iterable, Mapping
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.settings import validate
-from klamm.base.settings.broker import topic_settings
 from klamm.base.settings.declare import Setting
 from klamm.base.settings.table import BROKER, GROUP
 from klamm.base.settings.topic import TOPIC
-from klamm.controller.context import Context
+from klamm.controller.decision import Context
 from klamm.controller.names import problem_of_name
 from klamm.metadata.features import ELR_VERSION
 from klamm.metadata.image import ClusterImage, ConfigKey
@@ -32,17 +31,13 @@ def check_resource(context: Context, key: ConfigKey, *, times: int) -> None:
         raise _bad_request("Each resource must appear at most once.")
     if key.resource_type not in ResourceType._value2member_map_:
         raise unknown_resource(key)
-    node_id = context.settings.node.node_id
-    if key.resource_type == ResourceType.BROKER and key.resource_name:
-        if _node_id(key.resource_name) != node_id:
-            raise _bad_request(
-                f"Unexpected broker id, expected {node_id}, but received {key.resource_name}"
-            )
-    elif key.resource_type == ResourceType.BROKER_LOGGER:
-        if _node_id(key.resource_name) != node_id:
-            raise _bad_request(
-                f"Unexpected node id. Expected {node_id}, but received {key.resource_name}"
-            )
+    name, node_id = key.resource_name, context.settings.node.node_id
+    is_one_broker = key.resource_type == ResourceType.BROKER and name != ""
+    if is_one_broker and _node_id(name) != node_id:
+        raise _bad_request(f"Unexpected broker id, expected {node_id}, but received {name}")
+    is_logger = key.resource_type == ResourceType.BROKER_LOGGER
+    if is_logger and _node_id(name) != node_id:
+        raise _bad_request(f"Unexpected node id. Expected {node_id}, but received {name}")
 
 
 def unknown_resource(key: ConfigKey) -> ApiError:
@@ -81,8 +76,8 @@ def list_value(key: ConfigKey, name: str, current: Mapping[str, str], operation:
     if not validate.is_list(table, name):
         text = f"Can't {operation} to key {name} because its type is not LIST."
         raise _bad_config(text)
-    text = current.get(name, table[name].default_text) or ""
-    return [each for each in text.split(",") if each]
+    value = current[name] if name in current else table[name].default_text
+    return [each for each in (value or "").split(",") if each]
 
 
 def check_min_isr(image: ClusterImage, key: ConfigKey, changes: Mapping[str, str | None]) -> None:
@@ -99,20 +94,18 @@ def check_min_isr(image: ClusterImage, key: ConfigKey, changes: Mapping[str, str
 
 def check_configs(context: Context, key: ConfigKey, configs: Mapping[str, str]) -> None:
     """All configs that the resource would have."""
-    name, image = key.resource_name, context.image
-    cluster = image.config(*CLUSTER)
-    own = image.config(ResourceType.BROKER, str(context.settings.node.node_id))
-    dynamic = {**cluster, **own}
+    name, layers = key.resource_name, context.layers
     match key.resource_type:
         case ResourceType.TOPIC:
             _check_topic_name(name)
-            validate.validate_topic_configs(configs, topic_settings(context.settings, dynamic))
+            validate.validate_topic_configs(configs, context.topic_defaults)
         case ResourceType.BROKER:
+            after = {**layers.cluster, **configs} if name else {**configs, **layers.broker}
             validate.validate_broker_configs(
                 configs,
-                context.settings,
                 cluster_default=not name,
-                current=own if not name else dynamic,
+                before=layers.in_force,
+                after={**layers.settings.static, **after},
             )
         case ResourceType.CLIENT_METRICS:
             if not name:
@@ -121,7 +114,7 @@ def check_configs(context: Context, key: ConfigKey, configs: Mapping[str, str]) 
         case ResourceType.GROUP:
             if not name:
                 raise _bad_request("Default group resources are not allowed.")
-            validate.validate_group_configs(configs, {**context.settings.static, **dynamic})
+            validate.validate_group_configs(configs, layers.in_force)
 
 
 def check_existence(image: ClusterImage, key: ConfigKey) -> None:

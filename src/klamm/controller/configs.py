@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from operator import attrgetter
 
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.base.settings.describe import Entry, Layers, describe_topic
+from klamm.base.settings.describe import Entry, describe_topic
 from klamm.controller import config_rules
-from klamm.controller.context import Context
-from klamm.controller.decision import Decision
+from klamm.controller.decision import Context, Decision
 from klamm.metadata.features import ELR_VERSION
 from klamm.metadata.image import ClusterImage, ConfigKey
 from klamm.metadata.records.configs import ConfigRecord
@@ -95,13 +95,7 @@ def for_new_topic(context: Context, topic: str, overrides: Mapping[str, str]) ->
 
 def effective_for_topic(context: Context, overrides: Mapping[str, str]) -> list[Entry]:
     """Everything that will hold for a topic with these overrides, by name."""
-    image, node_id = context.image, context.settings.node.node_id
-    layers = Layers(
-        context.settings,
-        image.config(ResourceType.BROKER, str(node_id)),
-        image.config(ResourceType.BROKER, ""),
-    )
-    return sorted(describe_topic(overrides, layers), key=lambda entry: entry.name)
+    return sorted(describe_topic(overrides, context.layers), key=attrgetter("name"))
 
 
 def _incremental_changes(

@@ -8,13 +8,14 @@ that follows into `image`.
 from __future__ import annotations
 
 from klamm.base.clock import Ms
-from klamm.base.settings.broker import Settings
+from klamm.base.settings.broker import Settings, topic_settings
+from klamm.base.settings.describe import Layers
 from klamm.controller import brokers, configs, features, producer_ids, topics
 from klamm.controller.chance import Chance
-from klamm.controller.context import Context
-from klamm.controller.decision import Decision
+from klamm.controller.decision import Context, Decision
 from klamm.metadata.image import ClusterImage
 from klamm.metadata.records.log import NoOpRecord
+from klamm.metadata.resource_type import ResourceType
 from klamm.protocol.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
@@ -42,12 +43,14 @@ from klamm.protocol.messages.update_features import UpdateFeaturesRequest, Updat
 
 
 class Controller:
-    __slots__ = ("_chance", "_settings", "image")
+    __slots__ = ("_chance", "_layers", "_settings", "_topic_defaults", "image")
 
     def __init__(self, image: ClusterImage, settings: Settings, chance: Chance) -> None:
         self.image = image
         self._settings = settings
         self._chance = chance
+        self._layers = Layers(settings, {}, {})
+        self._topic_defaults = settings.topic_defaults
 
     def create_topics(
         self, request: CreateTopicsRequest, now: Ms
@@ -105,4 +108,11 @@ class Controller:
         return Decision(None, [NoOpRecord()])
 
     def _context(self, now: Ms) -> Context:
-        return Context(self.image, self._settings, self._chance, now)
+        image = self.image
+        broker = image.config(ResourceType.BROKER, str(self._settings.node.node_id))
+        cluster = image.config(ResourceType.BROKER, "")
+        # Images share what did not change: the same objects mean that nothing has to be worked out again.
+        if self._layers.broker is not broker or self._layers.cluster is not cluster:
+            self._layers = Layers(self._settings, broker, cluster)
+            self._topic_defaults = topic_settings(self._settings, self._layers.dynamic)
+        return Context(image, self._layers, self._topic_defaults, self._chance, now)

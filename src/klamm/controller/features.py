@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.controller.context import Context
-from klamm.controller.decision import Decision
+from klamm.controller.decision import Context, Decision
 from klamm.metadata.features import (
     ELR_VERSION,
     KRAFT_VERSION,
@@ -68,7 +67,7 @@ def _update_one(context: Context, update: FeatureUpdateKey, *, validate_only: bo
     if name == METADATA_VERSION and level < current:
         _check_downgrade(level, current, _upgrade_type(update))
     if name == KRAFT_VERSION and level != current and not validate_only:
-        # Deviation: the voters of a klamm quorum are those of its settings; they cannot move into the log.
+        # The voters of this quorum are those of its settings; they cannot move into the log yet.
         text = f"Invalid update version {level} for feature {name}. The voters are static."
         raise ApiError(ErrorCode.INVALID_UPDATE_VERSION, text)
     record = FeatureLevelRecord(name=name, feature_level=level)

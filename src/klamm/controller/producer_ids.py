@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.controller.context import Context
-from klamm.controller.decision import Decision
+from klamm.controller.decision import Context, Decision
 from klamm.metadata.records.producer_ids import ProducerIdsRecord
 from klamm.protocol.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,

@@ -13,8 +13,7 @@ from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import ZERO_UUID, Uuid
 from klamm.controller import configs
 from klamm.controller.chance import random_uuid
-from klamm.controller.context import Context
-from klamm.controller.decision import Decision
+from klamm.controller.decision import Context, Decision
 from klamm.controller.names import METADATA_TOPIC, check_new_name
 from klamm.controller.partitions import assigned_partition, placed_partitions
 from klamm.metadata.image import ClusterImage

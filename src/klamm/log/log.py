@@ -64,6 +64,7 @@ class Log:
         "_flush",
         "_flushed_at",
         "_generation",
+        "_has_loose_snapshot",
         "_has_new_names",
         "_producer_expiry_ms",
         "_reader",
@@ -97,7 +98,9 @@ class Log:
         self._segments = Segments(disk, directory, settings, loaded.segments)
         self._reader = Reader(self._segments)
         self._generation = 0
+        # What a crash could still lose: names in the directory, and a snapshot of the producers.
         self._has_new_names = False
+        self._has_loose_snapshot = False
         self._flush: Flush | None = None
         self._flushed_at = 0
         # Where the newest snapshot of the producers stands, if it is known to be on disk.
@@ -139,6 +142,7 @@ class Log:
             checkpoints.write_topic_id(disk, directory, topic_id)
         log._flushed_at = now
         log._has_new_names = is_new or not clean
+        log._has_loose_snapshot = not (is_new or clean)
         log._producer_expiry_ms = producer_expiry_ms
         if not clean:
             log.recovery_point = min(recovery_point, log.end_offset)
@@ -305,7 +309,7 @@ class Log:
         path = snapshot_path(self.directory, self.end_offset)
         self._disk.write(path, producer_snapshot.to_bytes(self.producers))
         self._snapshot_offset = self.end_offset
-        self._has_new_names = True
+        self._has_new_names = self._has_loose_snapshot = True
 
     # Reading -----------------------------------------------------------------------------------
 
@@ -373,7 +377,8 @@ class Log:
     def retain(self, now: int, *, up_to: int) -> list[int]:
         """Drop the oldest segments by age, size and start offset, never above `up_to`; returns their base offsets.
 
-        Their files are renamed, and removed by `remove_deleted` after file.delete.delay.ms.
+        Their files are renamed, and removed by `remove_deleted` after file.delete.delay.ms. Nothing goes before the
+        next flush has ended where what the segments say of producers is not yet safe elsewhere.
         """
         count = self._segments.count_deletable(
             now=now, start_offset=self.start_offset, end_offset=self.end_offset, up_to=up_to
@@ -383,6 +388,8 @@ class Log:
         if count == len(self._segments):
             # Even the active one is past its time: a new one begins, so that a log always has one.
             self.roll(now)
+        if self._has_loose_snapshot or self._flush is not None:
+            return []
         gone = self._segments.retire(count, now + self._settings.file_delete_delay_ms)
         self._has_new_names = True
         self._reader.forget()
@@ -442,12 +449,11 @@ class Log:
 
     def needs_flush(self, now: int) -> bool:
         """By flush.messages and flush.ms; and whenever a segment was sealed, as Kafka does."""
+        if self._has_loose_snapshot:
+            return True
         unflushed = self.end_offset - self.recovery_point
-        if not unflushed:
-            return False
-        return (
-            self.recovery_point < self._segments.active.base_offset
-            or unflushed >= self._settings.flush_messages
+        return unflushed > 0 and (
+            unflushed >= self._settings.flush_messages
             or now - self._flushed_at >= self._settings.flush_ms
         )
 
@@ -464,7 +470,7 @@ class Log:
 
     def _plan_flush(self) -> Flush:
         files: list[File] = []
-        if self.end_offset > self.recovery_point:
+        if self.end_offset > self.recovery_point or self._has_loose_snapshot:
             files = self._segments.files_since(self.recovery_point)
         writes = []
         if self.epochs.is_dirty:
@@ -472,7 +478,7 @@ class Log:
             writes.append((f"{self.directory}/{EPOCHS_FILE}", content))
             self.epochs.is_dirty = False
         synced = self.directory if self._has_new_names else None
-        self._has_new_names = False
+        self._has_new_names = self._has_loose_snapshot = False
         return Flush(self._disk, files, writes, synced, self.end_offset, self._generation)
 
     def end_flush(self, flush: Flush, now: int | None = None) -> None:

@@ -15,13 +15,13 @@ from server.asking import (
     NO_TOPIC,
     Topic,
     a_batch,
+    a_fetch,
     a_produce,
     append,
     fetched,
     offset_at,
     partition_of,
     records_in,
-    a_fetch,
 )
 from server.conftest import Connect, MakeTopic
 from server.wire_client import WireClient
@@ -189,11 +189,15 @@ def test_zstd_needs_a_client_that_knows_it(
 
 def test_the_records_to_blame_are_named(client: WireClient, make_topic: MakeTopic) -> None:
     compacted = make_topic(cleanup_policy="compact")
-    batch = build_batch([Record(timestamp=1, key=b"k", value=b"1"), Record(timestamp=1, value=b"2")])
+    batch = build_batch(
+        [Record(timestamp=1, key=b"k", value=b"1"), Record(timestamp=1, value=b"2")]
+    )
 
     partition = partition_of(client.ask(a_produce(compacted, batch)))
 
-    reason = f"Compacted topic cannot accept message without key in topic partition {compacted.name}-0"
+    reason = (
+        f"Compacted topic cannot accept message without key in topic partition {compacted.name}-0"
+    )
     assert partition.error_code == ErrorCode.INVALID_RECORD
     assert [(e.batch_index, e.batch_index_error_message) for e in partition.record_errors] == [
         (1, reason)

@@ -1,0 +1,210 @@
+"""The straight path answers exactly what the handler would: the same bytes to the same requests, one after another."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from klamm.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from klamm.protocol.records.batch import Codec
+from klamm.server.network.connection import Answer
+from klamm.server.straight_produce import StraightProduce
+from server.asking import NO_TOPIC, Topic, a_batch, a_produce, append, fetched, offset_at
+from server.conftest import MakeTopic, create_topic, delete_topic, set_config
+from server.wire_client import WireClient, request_frame
+
+pytestmark = pytest.mark.usefixtures("node")
+
+VERSIONS = range(3, 14)
+STRAIGHT = range(9, 14)
+
+
+@pytest.fixture
+def answered(monkeypatch: pytest.MonkeyPatch) -> list[Answer | None]:
+    """What the straight path answered; None where it left a request to the handler."""
+    seen: list[Answer | None] = []
+    answer = StraightProduce.answer
+
+    def watched(
+        self: StraightProduce, frame: memoryview, version: int, correlation_id: int, size: int
+    ) -> Answer | None:
+        seen.append(answer(self, frame, version, correlation_id, size))
+        return seen[-1]
+
+    monkeypatch.setattr(StraightProduce, "answer", watched)
+    return seen
+
+
+def with_damage(batch: bytearray) -> bytearray:
+    batch[-1] ^= 1
+    return batch
+
+
+def idempotent(sequence: int, epoch: int = 0) -> bytearray:
+    return a_batch(b"x", producer_id=7, producer_epoch=epoch, base_sequence=sequence)
+
+
+def a_produce_of(
+    *topics: tuple[Topic, list[tuple[int, bytearray | None]]], acks: int = 1
+) -> ProduceRequest:
+    return ProduceRequest(
+        acks=acks,
+        topic_data=[
+            TopicProduceData(
+                name=topic.name,
+                topic_id=topic.id,
+                partition_data=[
+                    PartitionProduceData(index=index, records=data and bytes(data))
+                    for index, data in batches
+                ],
+            )
+            for topic, batches in topics
+        ],
+    )
+
+
+Requests = Callable[[Topic], Iterator[ProduceRequest]]
+
+
+def one_batch(topic: Topic) -> Iterator[ProduceRequest]:
+    yield a_produce(topic, a_batch(b"one"), acks=1)
+    yield a_produce(topic, a_batch(b"two", b"three"), acks=-1)
+    yield a_produce(topic, a_batch(b"compressed" * 50, codec=Codec.LZ4), partition=1)
+    yield a_produce(topic, a_batch(b"large" * 50_000), partition=1)
+
+
+def unknown_places(topic: Topic) -> Iterator[ProduceRequest]:
+    yield a_produce(NO_TOPIC, a_batch())
+    yield a_produce(topic, a_batch(), partition=2)
+    yield a_produce(topic, a_batch(), partition=-1)
+    yield a_produce(topic, a_batch(), partition=2**31 - 1)
+
+
+def bad_batches(topic: Topic) -> Iterator[ProduceRequest]:
+    yield a_produce(topic, with_damage(a_batch()))
+    yield a_produce(topic, b"")
+    yield a_produce(topic, None)
+    yield a_produce(topic, b"abc")
+    yield a_produce(topic, a_batch()[:-1])
+    yield a_produce(topic, a_batch() + a_batch())
+    yield a_produce(topic, a_batch() + b"x")
+    yield a_produce(topic, a_batch(base_offset=3))
+    yield a_produce(topic, a_batch(b"x" * 2_000_000))
+
+
+def duplicates_and_gaps(topic: Topic) -> Iterator[ProduceRequest]:
+    yield a_produce(topic, idempotent(0))
+    yield a_produce(topic, idempotent(0))
+    yield a_produce(topic, idempotent(2))
+    yield a_produce(topic, idempotent(1))
+    yield a_produce(topic, idempotent(0, epoch=1))
+    yield a_produce(topic, idempotent(2, epoch=0))
+    yield a_produce(topic, idempotent(-1))
+
+
+def odd_acks(topic: Topic) -> Iterator[ProduceRequest]:
+    for acks in (2, -2, 100, -(2**15), 2**15 - 1):
+        yield a_produce(topic, a_batch(), acks=acks)
+
+
+def transactions(topic: Topic) -> Iterator[ProduceRequest]:
+    batch = a_batch(transactional=True, producer_id=8, producer_epoch=0, base_sequence=0)
+    yield a_produce(topic, batch)
+    yield a_produce(topic, batch, transactional_id="some")
+    yield a_produce(topic, a_batch(), transactional_id="some")
+    yield a_produce(topic, a_batch(), transactional_id="")
+
+
+def many_or_none(topic: Topic) -> Iterator[ProduceRequest]:
+    yield a_produce_of()
+    yield a_produce_of((topic, []))
+    yield a_produce_of((topic, [(0, a_batch()), (1, a_batch(b"y", b"z"))]))
+    yield a_produce_of((topic, [(1, a_batch()), (5, a_batch())]), (NO_TOPIC, [(0, a_batch())]))
+    yield a_produce_of((NO_TOPIC, [(0, a_batch())]), (topic, [(0, with_damage(a_batch()))]))
+
+
+def answers(client: WireClient, topic: Topic, requests: Requests, version: int) -> list[bytes]:
+    """The raw answers, with the topic's name and id taken out so that two topics can be compared."""
+    raw = []
+    for request in requests(topic):
+        client.send_frame(request_frame(request, version))
+        raw.append(client.receive_frame())
+    return [
+        frame.replace(topic.name.encode(), b"<name>").replace(topic.id, b"<id>") for frame in raw
+    ]
+
+
+@pytest.mark.parametrize(
+    "requests",
+    [
+        one_batch,
+        unknown_places,
+        bad_batches,
+        duplicates_and_gaps,
+        odd_acks,
+        transactions,
+        many_or_none,
+    ],
+)
+def test_both_paths_give_the_same_answer(
+    client: WireClient, make_topic: MakeTopic, requests: Requests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    straight, long_way = make_topic(2), make_topic(2)
+
+    by_either = {v: answers(client, straight, requests, v) for v in VERSIONS}
+    monkeypatch.setattr(StraightProduce, "answer", lambda *_: None)
+    by_handler = {v: answers(client, long_way, requests, v) for v in VERSIONS}
+
+    assert by_either == by_handler
+    assert fetched(client, straight, max_bytes=1 << 30) == fetched(
+        client, long_way, max_bytes=1 << 30
+    )
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_usual_request_takes_the_straight_path(
+    client: WireClient, topic: Topic, answered: list[Answer | None], version: int
+) -> None:
+    client.ask(a_produce(topic, a_batch()), version)
+
+    assert [answer is not None for answer in answered] == [version in STRAIGHT]
+
+
+def test_a_client_without_a_name_is_served_by_the_handler(
+    client: WireClient, topic: Topic, answered: list[Answer | None]
+) -> None:
+    client.client_id = None
+
+    assert append(client, topic, b"x") == 0
+    assert answered == [None]
+
+
+def test_a_topic_made_again_under_its_name_gets_what_is_sent_to_it(
+    client: WireClient, make_topic: MakeTopic
+) -> None:
+    old = make_topic()
+    client.ask(a_produce(old, a_batch(b"old")), 12)
+    delete_topic(client, old)
+    new = create_topic(client, old.name)
+
+    client.ask(a_produce(new, a_batch(b"new")), 12)
+    to_the_old_id = client.ask(a_produce(old, a_batch(b"lost")), 13)
+
+    assert fetched(client, new) == [b"new"]
+    assert to_the_old_id.responses[0].partition_responses[0].error_code == 100
+
+
+def test_settings_that_change_hold_for_the_next_batch(
+    client: WireClient, topic: Topic, answered: list[Answer | None]
+) -> None:
+    append(client, topic, b"x" * 1000)
+    set_config(client, topic, "max.message.bytes", "500")
+
+    refused = client.ask(a_produce(topic, a_batch(b"x" * 1000)))
+
+    assert refused.responses[0].partition_responses[0].error_code == 10
+    assert offset_at(client, topic, -1) == 1
+    assert [answer is not None for answer in answered] == [True, False]
