@@ -15,7 +15,7 @@ LEGAL = "ASCII alphanumerics, '.', '_' and '-'"
 
 
 @pytest.fixture(autouse=True)
-def topic(machine):
+def a_topic(machine):
     topic = CreatableTopic(name="t", num_partitions=1, replication_factor=1)
     machine.do(lambda controller: controller.create_topics(CreateTopicsRequest(topics=[topic]), 0))
     machine.records = []

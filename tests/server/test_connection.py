@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from klamm.server.network.connection import PARKED, Answer, Connection, Parked
-from klamm.server.network.listener import Limits, Listener
+from klamm.server.network.limits import Limits
+from klamm.server.network.listener import Listener
 
 
 def framed(payload: bytes) -> bytes:
@@ -29,7 +30,11 @@ class Echo:
 
 @asynccontextmanager
 async def an_echo(
-    *, max_request_bytes: int = 1 << 20, max_idle_ms: int = 60_000, max_connections: int = 100
+    *,
+    max_request_bytes: int = 1 << 20,
+    max_idle_ms: int = 60_000,
+    max_connections: int = 100,
+    max_per_ip: int = 100,
 ) -> AsyncIterator[
     tuple[Echo, Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]]
 ]:
@@ -37,6 +42,8 @@ async def an_echo(
         max_request_bytes=max_request_bytes,
         max_idle_ms=max_idle_ms,
         max_connections=max_connections,
+        max_connections_per_ip=max_per_ip,
+        overrides_per_ip={},
         backlog=10,
     )
     listener = Listener("PLAINTEXT", "127.0.0.1", 0, limits=limits, is_controller=False)
@@ -141,9 +148,10 @@ def test_an_idle_connection_is_closed_and_a_parked_one_is_not() -> None:
     assert asyncio.run(run())
 
 
-def test_a_connection_over_the_limit_is_refused() -> None:
+@pytest.mark.parametrize("limit", [{"max_connections": 1}, {"max_per_ip": 1}])
+def test_a_connection_over_a_limit_is_refused(limit: dict[str, int]) -> None:
     async def run() -> bytes:
-        async with an_echo(max_connections=1) as (_, connect):
+        async with an_echo(**limit) as (_, connect):
             reader, writer = await connect()
             writer.write(framed(b"served"))
             assert await read_frame(reader) == b"served"

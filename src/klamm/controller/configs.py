@@ -143,8 +143,8 @@ def _alter(context: Context, key: ConfigKey, changes: Changes) -> list[object]:
     """The records of a change; those that say nothing new are left out, except for brokers, who reload then."""
     current = context.image.config(*key)
     after = {name: value for name, value in {**current, **changes}.items() if value is not None}
-    config_rules.check_min_isr(context.image, key, changes)
     config_rules.check_configs(context, key, after)
+    config_rules.check_min_isr(context.image, key, changes)
     config_rules.check_existence(context.image, key)
     is_broker = key.resource_type == ResourceType.BROKER
     records: list[object] = [

@@ -153,9 +153,10 @@ class FetchSessions:
         if asked and session.uses_ids != (asked[0].topic_id != ZERO_UUID):
             raise ApiError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
         session.update(asked, forgotten)
-        self._use(session, now)
         if not session.partitions:
             del self._sessions[session.id]
+            return FetchContext((), None, False)
+        self._use(session, now)
         return FetchContext(list(session.partitions.values()), session, True)
 
     def _create(self, asked: Sequence[FetchPartition], now: int) -> FetchSession | None:

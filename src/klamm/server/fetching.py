@@ -18,15 +18,27 @@ if TYPE_CHECKING:
     from klamm.server.call import Call, EncodedBody
 
 
+_UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
+
+
 class Fetching:
-    __slots__ = ("_call", "_context", "_isolation", "_max_bytes", "_min_bytes", "_results")
+    __slots__ = (
+        "_call",
+        "_context",
+        "_isolation",
+        "_max_bytes",
+        "_min_bytes",
+        "_results",
+        "_unknown",
+    )
 
     def __init__(self, call: Call, context: FetchContext, request: FetchRequest) -> None:
         self._call = call
         self._context = context
         self._isolation = request.isolation_level
-        self._min_bytes = min(request.min_bytes, call.broker.settings.network.fetch_max_bytes)
         self._max_bytes = min(request.max_bytes, call.broker.settings.network.fetch_max_bytes)
+        self._min_bytes = min(request.min_bytes, self._max_bytes)
+        self._unknown: int | None = None
         self._results: list[FetchResult] = []
 
     def places(self) -> list[tuple[str, int]]:

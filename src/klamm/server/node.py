@@ -27,7 +27,8 @@ from klamm.server.dispatch import Dispatcher
 from klamm.server.loops.flusher import Flusher
 from klamm.server.loops.housekeeping import Housekeeping
 from klamm.server.loops.quorum_loop import MetadataQuorum
-from klamm.server.network.listener import Limits, Listener
+from klamm.server.network.limits import Limits
+from klamm.server.network.listener import Listener
 from klamm.server.storage import DataDirectories, StorageError
 
 log = logging.getLogger(__name__)
@@ -161,6 +162,8 @@ class Node:
             max_request_bytes=network.socket_request_max_bytes,
             max_idle_ms=network.connections_max_idle_ms,
             max_connections=network.max_connections,
+            max_connections_per_ip=network.max_connections_per_ip,
+            overrides_per_ip=network.connections_per_ip_overrides(),
             backlog=network.socket_listen_backlog_size,
         )
         advertised = {each.name for each in self._settings.listeners.advertised()}

@@ -56,7 +56,6 @@ class NetworkSettings:
         INT_MAX,
         at_least=0,
         mode=Mode.CLUSTER_WIDE,
-        effective=False,
         doc="Most connections at one time from one address.",
     )
     max_connections_per_ip_overrides: str = setting(
@@ -64,7 +63,6 @@ class NetworkSettings:
         Kind.STRING,
         "",
         mode=Mode.CLUSTER_WIDE,
-        effective=False,
         doc="Other limits for single addresses, as host:count pairs.",
     )
     fetch_max_bytes: int = setting(
@@ -95,6 +93,10 @@ class NetworkSettings:
         effective=False,
         doc="Longest wait for an answer of another node.",
     )
+
+    def connections_per_ip_overrides(self) -> dict[str, int]:
+        pairs = (pair.rpartition(":") for pair in self.max_connections_per_ip_overrides.split(","))
+        return {host.strip(): int(count) for host, colon, count in pairs if colon}
 
 
 # fmt: off

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from klamm.base.errors import CorruptFrame
 from klamm.server.network.buffers import PartialFrame, ReceiveBuffers
+from klamm.server.network.limits import WRITE_BUFFER_BYTES
 
 if TYPE_CHECKING:
     from klamm.server.network.listener import Listener
@@ -83,7 +84,7 @@ class Connection(asyncio.BufferedProtocol):
         peer, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
         self.peer_host, self.peer_port = (peer or ("", 0))[:2]
         self.local_host, self.local_port = (local or ("", 0))[:2]
-        self._transport.set_write_buffer_limits(high=self.listener.write_buffer_bytes)
+        self._transport.set_write_buffer_limits(high=WRITE_BUFFER_BYTES)
         self.listener.opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -214,10 +215,20 @@ class Connection(asyncio.BufferedProtocol):
         self._blocked &= ~reason
         if self._blocked or self._transport is None or self._transport.is_closing():
             return
-        held, self._held = self._held, None
-        if held is not None:
-            self._take(memoryview(held), len(held))
-            if self._out:
-                self._write()
+        if self._held is None:
+            self._transport.resume_reading()
+        else:
+            # In a turn of its own: what woke us may be another client's append that is still under way.
+            asyncio.get_running_loop().call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        """Handle what had come behind a request that was parked."""
+        held = self._held
+        if held is None or self._blocked or self._transport is None:
+            return
+        self._held = None
+        self._take(memoryview(held), len(held))
+        if self._out:
+            self._write()
         if not self._blocked:
             self._transport.resume_reading()

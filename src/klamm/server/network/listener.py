@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from klamm.server.network.buffers import ReceiveBuffers
 from klamm.server.network.connection import Connection, Dispatch
+from klamm.server.network.limits import Limits
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +26,6 @@ class Listener:
         # Whether clients are told a configured address, or the one that they came by.
         self.is_advertised = False
         self.max_request_bytes = limits.max_request_bytes
-        self.write_buffer_bytes = limits.write_buffer_bytes
         self._socket = _bind(host, port)
         self.host, self.port = self._socket.getsockname()[:2]
         self.time: Callable[[], float] = asyncio.get_running_loop().time
@@ -52,45 +52,27 @@ class Listener:
 
     def opened(self, connection: Connection) -> None:
         connection.last_active = self.time()
-        if len(self._connections) >= self._limits.max_connections:
-            log.warning("refused a connection: listener=%s reason=max.connections", self.name)
-            connection.close()
         self._connections.add(connection)
+        reason = self._limits.enter(connection.peer_host)
+        if reason is not None:
+            log.warning("refused a connection: peer=%s reason=%s", connection.peer_host, reason)
+            connection.close()
 
     def closed(self, connection: Connection) -> None:
         self._connections.discard(connection)
+        self._limits.leave(connection.peer_host)
 
     def _schedule_sweep(self) -> None:
-        every = min(max(self._limits.max_idle_seconds / 4, 0.05), 30.0)
-        self._sweep = asyncio.get_running_loop().call_later(every, self._close_idle)
+        allowed = self._limits.max_idle_seconds
+        if allowed is not None:
+            every = min(max(allowed / 4, 0.05), 30.0)
+            self._sweep = asyncio.get_running_loop().call_later(every, self._close_idle, allowed)
 
-    def _close_idle(self) -> None:
-        oldest = self.time() - self._limits.max_idle_seconds
+    def _close_idle(self, allowed: float) -> None:
+        oldest = self.time() - allowed
         for connection in [c for c in self._connections if c.last_active < oldest and c.is_idle]:
             connection.close()
         self._schedule_sweep()
-
-
-class Limits:
-    """What one listener allows; every number is a Kafka setting."""
-
-    __slots__ = (
-        "backlog",
-        "max_connections",
-        "max_idle_seconds",
-        "max_request_bytes",
-        "write_buffer_bytes",
-    )
-
-    def __init__(
-        self, *, max_request_bytes: int, max_idle_ms: int, max_connections: int, backlog: int
-    ) -> None:
-        self.max_request_bytes = max_request_bytes
-        self.max_idle_seconds = max_idle_ms / 1000
-        self.max_connections = max_connections
-        self.backlog = backlog
-        # Above this an unread answer stops the connection's own requests, and nobody else's.
-        self.write_buffer_bytes = 1024 * 1024
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -1,0 +1,171 @@
+"""Brokers register, serve, leave and come back, and what that does to partitions."""
+
+import pytest
+
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.ids import Uuid
+from klamm.metadata.features import SUPPORTED
+from klamm.metadata.image import Endpoint
+from klamm.metadata.records.nodes import BrokerRegistrationChangeRecord, RegisterBrokerRecord
+from klamm.metadata.records.topics import PartitionChangeRecord
+from klamm.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
+from klamm.protocol.messages.broker_registration import (
+    BrokerRegistrationRequest,
+    Feature,
+    Listener,
+)
+from klamm.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+
+
+def registration(broker_id=1, *, previous=-1, cluster_id="cluster", features=SUPPORTED):
+    return BrokerRegistrationRequest(
+        broker_id=broker_id,
+        cluster_id=cluster_id,
+        incarnation_id=Uuid(b"a-second-life---"),
+        listeners=[Listener(name="PLAINTEXT", host="localhost", port=9092)],
+        features=[
+            Feature(name=name, min_supported_version=low, max_supported_version=high)
+            for name, (low, high) in features.items()
+        ],
+        rack=None,
+        log_dirs=[Uuid(b"directory-of-two"), Uuid(b"directory-of-one")],
+        previous_broker_epoch=previous,
+    )
+
+
+def register(machine, request):
+    return machine.do(lambda controller: controller.register_broker(request, 0))
+
+
+def unfence(machine, broker_id=1):
+    machine.do(lambda controller: controller.unfence_broker(broker_id, 0))
+
+
+def shut_down(machine, broker_id=1):
+    machine.do(lambda controller: controller.shut_down_broker(broker_id, 0))
+
+
+@pytest.fixture
+def partition(machine):
+    """The partition t-0 as it is at the time of the call."""
+    topic = CreatableTopic(name="t", num_partitions=1, replication_factor=1)
+    machine.do(lambda controller: controller.create_topics(CreateTopicsRequest(topics=[topic]), 0))
+    return lambda: machine.image.partition("t", 0)
+
+
+def test_a_new_broker_is_registered_fenced_with_the_offset_as_its_epoch(machine):
+    next_offset = machine.image.offset + 1
+
+    reply = register(machine, registration(2))
+
+    broker = machine.image.brokers[2]
+    assert reply.broker_epoch == broker.epoch == next_offset
+    assert broker.is_fenced
+    assert broker.endpoints == (Endpoint("PLAINTEXT", "localhost", 9092),)
+    assert broker.directories == (Uuid(b"directory-of-one"), Uuid(b"directory-of-two"))
+    assert broker.features == SUPPORTED
+
+
+def test_an_unfenced_broker_is_active(machine):
+    register(machine, registration(2))
+
+    unfence(machine, 2)
+
+    assert machine.image.brokers[2].is_active
+    assert [type(each) for each in machine.records] == [BrokerRegistrationChangeRecord]
+
+
+def test_a_broker_of_another_cluster_is_refused(machine):
+    with pytest.raises(ApiError) as refused:
+        register(machine, registration(2, cluster_id="other"))
+
+    assert refused.value.code == ErrorCode.INCONSISTENT_CLUSTER_ID
+    assert refused.value.message == "Expected cluster ID cluster, but got cluster ID other"
+
+
+def test_a_broker_that_lacks_a_feature_in_force_is_refused(machine):
+    features = {**SUPPORTED, "group.version": (0, 0)}
+
+    with pytest.raises(ApiError) as refused:
+        register(machine, registration(2, features=features))
+
+    assert refused.value.code == ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_a_clean_stop_leaves_the_partition_waiting_for_its_eligible_leader(machine, partition):
+    shut_down(machine)
+
+    assert [type(each) for each in machine.records] == [
+        BrokerRegistrationChangeRecord,
+        PartitionChangeRecord,
+        BrokerRegistrationChangeRecord,
+    ]
+    waiting = partition()
+    assert (waiting.leader, waiting.isr, waiting.elr) == (-1, (), (1,))
+    assert waiting.last_known_elr == (1,)
+    assert machine.image.brokers[1].is_fenced
+
+
+def test_after_a_clean_stop_the_broker_leads_again_in_a_new_epoch(machine, partition):
+    epoch = partition().leader_epoch
+    previous = machine.image.brokers[1].epoch
+    shut_down(machine)
+
+    register(machine, registration(previous=previous))
+    unfence(machine)
+
+    again = partition()
+    assert (again.leader, again.isr, again.elr, again.last_known_elr) == (1, (1,), (), ())
+    assert again.leader_epoch == epoch + 2
+    assert again.leader_recovery_state == 0
+
+
+def test_after_a_crash_the_only_replica_leads_again_in_a_new_epoch(machine, partition):
+    epoch = partition().leader_epoch
+
+    register(machine, registration())
+    assert type(machine.records[-1]) is RegisterBrokerRecord
+    assert partition().leader == -1
+    unfence(machine)
+
+    again = partition()
+    assert (again.leader, again.isr, again.elr) == (1, (1,), ())
+    assert again.leader_epoch > epoch
+    assert again.leader_recovery_state == 0
+
+
+def test_a_stopped_broker_that_crashed_later_is_not_counted_on_but_has_all_there_is(
+    machine, partition
+):
+    shut_down(machine)
+
+    register(machine, registration(previous=-1))
+    assert partition().elr == ()
+    unfence(machine)
+
+    assert (partition().leader, partition().isr) == (1, (1,))
+
+
+def test_producer_ids_come_in_blocks_that_never_overlap(machine):
+    request = AllocateProducerIdsRequest(broker_id=1, broker_epoch=machine.image.brokers[1].epoch)
+
+    blocks = [machine.do(lambda c: c.allocate_producer_ids(request, 0)) for _ in range(3)]
+
+    assert [(each.producer_id_start, each.producer_id_len) for each in blocks] == [
+        (0, 1000),
+        (1000, 1000),
+        (2000, 1000),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("broker_id", "epoch", "code"),
+    [(9, 11, ErrorCode.BROKER_ID_NOT_REGISTERED), (1, 10, ErrorCode.STALE_BROKER_EPOCH)],
+)
+def test_only_a_living_broker_gets_producer_ids(machine, broker_id, epoch, code):
+    request = AllocateProducerIdsRequest(broker_id=broker_id, broker_epoch=epoch)
+
+    with pytest.raises(ApiError) as refused:
+        machine.do(lambda controller: controller.allocate_producer_ids(request, 0))
+
+    assert refused.value.code == code
