@@ -17,7 +17,7 @@ PARTITIONS = 4_000
 CONNECTIONS = 1_000
 
 _PARTITIONS_PER_TOPIC = 100
-# CPU time comes in steps of 10 ms: a shorter look would see nothing.
+# Long enough for what a broker does every now and then.
 _IDLE_SECONDS = 5.0
 
 

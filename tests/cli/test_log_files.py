@@ -158,6 +158,12 @@ def test_sound_partition_has_no_problem(klamm: Klamm, partition: Path) -> None:
     assert (answer.code, answer.rows) == (0, [{**summary, "problems": 0}])
 
 
+def test_records_below_the_start_of_the_log_need_no_epoch(klamm: Klamm, partition: Path) -> None:
+    (partition / "leader-epoch-checkpoint").write_text("0\n1\n0 3\n")
+
+    assert problems(klamm, partition) == []
+
+
 def test_data_directory_is_verified_partition_by_partition(klamm: Klamm, partition: Path) -> None:
     rows = klamm("log", "verify", str(partition.parent)).rows
 

@@ -4,8 +4,8 @@ import pytest
 
 from klamm.base.ids import Uuid
 from klamm.controller.election import Rules, not_eligible, with_broker, without_broker
+from klamm.metadata.effects import changed_partition
 from klamm.metadata.image import PartitionImage
-from klamm.metadata.replay import changed_partition
 
 TOPIC = Uuid(b"topic-of-choice-")
 WITH_ELR = Rules(is_elr_enabled=True, min_isr=2)

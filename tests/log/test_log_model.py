@@ -152,7 +152,7 @@ class LogAgainstList(RuleBasedStateMachine):
 
 
 LogAgainstList.TestCase.settings = settings(
-    max_examples=40,
+    max_examples=120,
     stateful_step_count=25,
     deadline=None,
     derandomize=True,

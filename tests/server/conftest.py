@@ -5,6 +5,7 @@ one; tests that look inside the node are skipped then.
 """
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from typing import Protocol
 from uuid import uuid4
@@ -72,6 +73,19 @@ def connect(address: str) -> Iterator[Connect]:
 @pytest.fixture
 def client(connect: Connect) -> WireClient:
     return connect()
+
+
+@pytest.fixture
+def until_parked(request: pytest.FixtureRequest) -> Callable[[], None]:
+    """Waits until a fetch waits."""
+    if os.environ.get("KLAMM_TEST_BOOTSTRAP"):
+        return lambda: time.sleep(0.3)
+    node: RunningNode = request.getfixturevalue("node")
+
+    def look() -> None:
+        assert node.call(lambda: len(node.node.broker.fetches)) == 1
+
+    return lambda: eventually(look)
 
 
 @pytest.fixture

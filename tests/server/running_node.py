@@ -24,11 +24,10 @@ class RunningNode:
     ) -> None:
         wanted = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": data, **(settings or {})}
         self.settings = load(overrides=[f"{name}={value}" for name, value in wanted.items()])
-        self.failures: list[OSError] = []
         self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self.node = Node(self.settings, disk=disk, on_failure=self.failures.append)
+        self.node = Node(self.settings, disk=disk)
         try:
             self.run(self.node.start())
         except BaseException:

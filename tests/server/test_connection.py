@@ -1,161 +1,148 @@
-"""Frames over a real socket: cut anywhere, pipelined, too large, parked."""
+"""Frames over a real socket: cut anywhere, pipelined, too large, parked; answers small and long."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 import pytest
+import uvloop
 
-from klamm.server.network.connection import PARKED, Answer, Connection, Parked
-from klamm.server.network.limits import Limits
-from klamm.server.network.listener import Listener
+from server.echo import an_echo, framed, until
 
-
-def framed(payload: bytes) -> bytes:
-    return len(payload).to_bytes(4, "big") + payload
+T = TypeVar("T")
 
 
-class Echo:
-    """Answers each frame with itself; a frame of b"park" waits until it is released."""
+@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def run(request: pytest.FixtureRequest) -> Callable[[Callable[[], Any]], Any]:
+    """Both loops must do: they differ in when they write and when they ask to pause."""
 
-    def __init__(self) -> None:
-        self.parked: list[Connection] = []
+    def on_loop(test: Callable[[], Awaitable[T]]) -> T:
+        with asyncio.Runner(loop_factory=request.param) as runner:
+            return runner.run(test())  # type: ignore[arg-type]
 
-    def __call__(self, connection: Connection, frame: memoryview) -> Answer | Parked | None:
-        if frame == b"park":
-            self.parked.append(connection)
-            return PARKED
-        return (framed(bytes(frame)),)
+    return on_loop
 
 
-@asynccontextmanager
-async def an_echo(
-    *,
-    max_request_bytes: int = 1 << 20,
-    max_idle_ms: int = 60_000,
-    max_connections: int = 100,
-    max_per_ip: int = 100,
-) -> AsyncIterator[
-    tuple[Echo, Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]]
-]:
-    limits = Limits(
-        max_request_bytes=max_request_bytes,
-        max_idle_ms=max_idle_ms,
-        max_connections=max_connections,
-        max_connections_per_ip=max_per_ip,
-        overrides_per_ip={},
-        backlog=10,
-    )
-    listener = Listener("PLAINTEXT", "127.0.0.1", 0, limits=limits, is_controller=False)
-    echo = Echo()
-    await listener.serve(echo)
-    writers = []
+def test_pipelined_frames_are_answered_in_their_order(run: Callable[..., Any]) -> None:
+    async def test() -> list[bytes]:
+        async with an_echo() as served:
+            client = await served.connect()
+            client.writer.write(b"".join(framed(b"request %d" % i) for i in range(100)))
+            return [await client.frame() for _ in range(100)]
 
-    async def connect() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
-        writers.append(writer)
-        return reader, writer
-
-    try:
-        yield echo, connect
-    finally:
-        for writer in writers:
-            writer.close()
-        listener.close()
-        await asyncio.sleep(0)
-
-
-async def read_frame(reader: asyncio.StreamReader) -> bytes:
-    size = int.from_bytes(await reader.readexactly(4), "big")
-    return await reader.readexactly(size)
-
-
-def test_pipelined_frames_are_answered_in_their_order() -> None:
-    async def run() -> list[bytes]:
-        async with an_echo() as (_, connect):
-            reader, writer = await connect()
-            writer.write(b"".join(framed(b"request %d" % i) for i in range(100)))
-            return [await read_frame(reader) for _ in range(100)]
-
-    assert asyncio.run(run()) == [b"request %d" % i for i in range(100)]
+    assert run(test) == [b"request %d" % i for i in range(100)]
 
 
 @pytest.mark.parametrize("cut", [1, 2, 3, 4, 5, 7, 11])
-def test_a_frame_may_arrive_in_any_number_of_pieces(cut: int) -> None:
-    async def run() -> list[bytes]:
-        async with an_echo() as (_, connect):
-            reader, writer = await connect()
+def test_a_frame_may_arrive_in_any_number_of_pieces(run: Callable[..., Any], cut: int) -> None:
+    async def test() -> list[bytes]:
+        async with an_echo() as served:
+            client = await served.connect()
             data = framed(b"first frame") + framed(b"second") + framed(b"x" * 300)
             for at in range(0, len(data), cut):
-                writer.write(data[at : at + cut])
-                await writer.drain()
+                client.writer.write(data[at : at + cut])
+                await client.writer.drain()
                 await asyncio.sleep(0)
-            return [await read_frame(reader) for _ in range(3)]
+            return [await client.frame() for _ in range(3)]
 
-    assert asyncio.run(run()) == [b"first frame", b"second", b"x" * 300]
+    assert run(test) == [b"first frame", b"second", b"x" * 300]
 
 
-def test_a_frame_larger_than_the_shared_buffer_arrives_whole() -> None:
-    payload = bytes(range(256)) * 3000
+@pytest.mark.parametrize("size", [5_000, 60_000, 300_000, 768_000])
+def test_a_frame_of_any_size_arrives_whole_though_it_comes_in_parts(
+    run: Callable[..., Any], size: int
+) -> None:
+    payload = (bytes(range(256)) * 3000)[:size]
 
-    async def run() -> bytes:
-        async with an_echo() as (_, connect):
-            reader, writer = await connect()
-            writer.write(framed(b"small") + framed(payload))
-            assert await read_frame(reader) == b"small"
-            return await read_frame(reader)
+    async def test() -> bytes:
+        async with an_echo() as served:
+            client = await served.connect()
+            whole = framed(b"small") + framed(payload)
+            client.writer.write(whole[:1000])
+            assert await client.frame() == b"small"
+            client.writer.write(whole[1000:])
+            answer: bytes = await client.frame()
+            assert served.shared.budget.used == 0
+            return answer
 
-    assert asyncio.run(run()) == payload
+    assert run(test) == payload
 
 
 @pytest.mark.parametrize("size", [-1, 101])
-def test_a_size_outside_the_limit_closes_the_connection_at_once(size: int) -> None:
-    async def run() -> bytes:
-        async with an_echo(max_request_bytes=100) as (_, connect):
-            reader, writer = await connect()
-            writer.write(size.to_bytes(4, "big", signed=True))
-            return await reader.read()
+def test_a_size_outside_the_limit_closes_the_connection_at_once(
+    run: Callable[..., Any], size: int
+) -> None:
+    async def test() -> bytes:
+        async with an_echo(max_request_bytes=100) as served:
+            client = await served.connect()
+            client.writer.write(framed(b"good") + size.to_bytes(4, "big", signed=True))
+            rest: bytes = await client.rest()
+            return rest
 
-    assert asyncio.run(run()) == b""
+    assert run(test) == framed(b"good")
 
 
-def test_what_comes_after_a_parked_request_waits_for_it() -> None:
-    async def run() -> list[bytes]:
-        async with an_echo() as (echo, connect):
-            reader, writer = await connect()
-            other_reader, other_writer = await connect()
-            writer.write(framed(b"before") + framed(b"park") + framed(b"after"))
-            assert await read_frame(reader) == b"before"
+def test_what_comes_after_a_parked_request_waits_for_it(run: Callable[..., Any]) -> None:
+    async def test() -> list[bytes]:
+        async with an_echo() as served:
+            client, other = await served.connect(), await served.connect()
+            client.writer.write(framed(b"before") + framed(b"park") + framed(b"after"))
+            assert await client.frame() == b"before"
             # The other connection is served while the first one waits.
-            other_writer.write(framed(b"hello"))
-            assert await read_frame(other_reader) == b"hello"
-            echo.parked[0].finish((framed(b"released"),))
-            return [await read_frame(reader) for _ in range(2)]
+            other.writer.write(framed(b"hello"))
+            assert await other.frame() == b"hello"
+            served.echo.parked[0].finish((framed(b"released"),))
+            return [await client.frame() for _ in range(2)]
 
-    assert asyncio.run(run()) == [b"released", b"after"]
-
-
-def test_an_idle_connection_is_closed_and_a_parked_one_is_not() -> None:
-    async def run() -> bool:
-        async with an_echo(max_idle_ms=200) as (echo, connect):
-            idle, _ = await connect()
-            waiting, waiting_writer = await connect()
-            waiting_writer.write(framed(b"park"))
-            assert await asyncio.wait_for(idle.read(), 10) == b""
-            echo.parked[0].finish((framed(b"released"),))
-            return await read_frame(waiting) == b"released"
-
-    assert asyncio.run(run())
+    assert run(test) == [b"released", b"after"]
 
 
-@pytest.mark.parametrize("limit", [{"max_connections": 1}, {"max_per_ip": 1}])
-def test_a_connection_over_a_limit_is_refused(limit: dict[str, int]) -> None:
-    async def run() -> bytes:
-        async with an_echo(**limit) as (_, connect):
-            reader, writer = await connect()
-            writer.write(framed(b"served"))
-            assert await read_frame(reader) == b"served"
-            refused, _ = await connect()
-            return await refused.read()
+def test_answers_that_are_not_read_stop_the_requests_behind_them(run: Callable[..., Any]) -> None:
+    async def test() -> int:
+        async with an_echo() as served:
+            client = await served.connect()
+            client.writer.write(framed(b"many 8000000") * 100)
+            await until(lambda: bool(served.shared.budget.unread))
+            stopped_after = served.echo.handled
+            for _ in range(100):
+                assert await client.frame() == bytes(8_000_000)
+            assert served.shared.budget.used == 0
+            return stopped_after
 
-    assert asyncio.run(run()) == b""
+    # The kernel takes a few; then it is the client's turn.
+    assert run(test) <= 3
+
+
+def test_a_long_answer_is_read_from_its_file_as_the_client_takes_it(
+    run: Callable[..., Any],
+) -> None:
+    size = 50_000_000
+
+    async def test() -> tuple[int, int]:
+        async with an_echo() as served:
+            client = await served.connect()
+            client.writer.write(framed(b"long %d" % size) + framed(b"next"))
+            await until(lambda: bool(served.shared.budget.unread))
+            read_ahead = served.echo.long[0].read
+            assert len(await client.frame()) == size
+            assert await client.frame() == b"next"
+            assert served.shared.budget.used == served.shared.budget.long_answers == 0
+            return read_ahead, served.echo.long[0].read
+
+    read_ahead, read = run(test)
+
+    assert read_ahead < size / 2
+    assert read == size
+
+
+def test_an_answer_whose_file_ends_early_closes_the_connection(run: Callable[..., Any]) -> None:
+    async def test() -> None:
+        async with an_echo() as served:
+            client = await served.connect()
+            client.writer.write(framed(b"long 50000000"))
+            await until(lambda: bool(served.shared.budget.unread))
+            served.echo.long[0].read_part = lambda start, size: b""  # type: ignore[method-assign]
+            assert len(await client.rest()) < 50_000_000
+            assert served.shared.budget.used == served.shared.budget.long_answers == 0
+
+    run(test)

@@ -5,6 +5,7 @@ Each broker has a directory of its own for data and output and is gone, with it,
 
 import json
 import random
+import re
 import shutil
 import signal
 import socket
@@ -22,11 +23,17 @@ HOST = "127.0.0.1"
 START_SECONDS = 60.0
 STOP_SECONDS = 20.0
 POLL_SECONDS = 0.01
+KAFKA_CONFIG = "server.properties"
+CLUSTER_ID = "ZmFtb3VzLWZhbXVsdXMtZg"
 
 # Below the range from which Linux takes ports for outgoing connections.
 _PORTS = range(20_000, 32_000)
-_CLUSTER_ID = "ZmFtb3VzLWZhbXVsdXMtZg"
 _KAFKA_OPTIONS = ("-Xmx512M", "-Xms512M", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+# Warnings of all, and how each start found its logs.
+_LOG_OPTIONS = (
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+    "-Dorg.slf4j.simpleLogger.log.kafka.log.LogManager=info",
+)
 
 
 @dataclass(slots=True)
@@ -59,13 +66,21 @@ class Broker:
 
 
 def start_klamm(
-    *, home: Path | None = None, port: int = 0, settings: Mapping[str, object] | None = None
+    *,
+    home: Path | None = None,
+    port: int = 0,
+    settings: Mapping[str, object] | None = None,
+    config: Path | None = None,
 ) -> Broker:
-    """Starts `klamm serve` on a free port, or again on the home of an earlier one."""
+    """Starts `klamm serve` on a free port, or again on the home of an earlier one.
+
+    With `config`, a server.properties of start_kafka, that file alone says where it listens and keeps its data.
+    """
     home = home or Path(tempfile.mkdtemp(prefix="klamm-test-"))
     data_dir = home / "data"
     klamm = Path(sys.executable).with_name("klamm")
-    command = [str(klamm), "serve", "--port", str(port), "--data", str(data_dir), "--json"]
+    place = ["--port", port, "--data", data_dir] if config is None else ["--config", config]
+    command = [str(word) for word in (klamm, "serve", "--json", *place)]
     for key, value in (settings or {}).items():
         command += ["--set", f"{key}={value}"]
     process = _spawn(command, home)
@@ -73,11 +88,38 @@ def start_klamm(
     return Broker(address=address, data_dir=data_dir, process=process, home=home)
 
 
-def start_kafka(*, settings: Mapping[str, object] | None = None) -> Broker:
-    """Starts a real Kafka: one process that is broker and controller."""
-    home = Path(tempfile.mkdtemp(prefix="kafka-test-"))
-    port, controller_port = _two_free_ports()
+def start_kafka(
+    *,
+    home: Path | None = None,
+    settings: Mapping[str, object] | None = None,
+    with_log: bool = False,
+) -> Broker:
+    """Starts a real Kafka, one process that is broker and controller; or again on the home of an earlier one.
+
+    Its output has its log, from warnings on, only if asked for: that needs one more jar.
+    """
+    home = home or Path(tempfile.mkdtemp(prefix="kafka-test-"))
+    config = home / KAFKA_CONFIG
+    if not config.exists():
+        write_kafka_config(home, settings or {})
     data_dir = home / "data"
+    if not (data_dir / "meta.properties").exists():
+        words = ("format", "-t", CLUSTER_ID, "-c", str(config))
+        kafka_jars.run_java("kafka.tools.StorageTool", *words)
+    jars = kafka_jars.logging_classpath if with_log else kafka_jars.classpath
+    command = kafka_jars.java_command(
+        "kafka.Kafka", str(config), options=(*_KAFKA_OPTIONS, *_LOG_OPTIONS), jars=jars
+    )
+    process = _spawn(command, home)
+    port = _client_port(config)
+    address = _wait("Apache Kafka", process, home, lambda: _address_if_it_accepts(port))
+    return Broker(address=address, data_dir=data_dir, process=process, home=home)
+
+
+def write_kafka_config(home: Path, settings: Mapping[str, object]) -> Path:
+    """The server.properties of a cluster of one that keeps its data in `home`; klamm understands it as well."""
+    home.mkdir(parents=True, exist_ok=True)
+    port, controller_port = _two_free_ports()
     defaults = {
         "process.roles": "broker,controller",
         "node.id": 1,
@@ -86,16 +128,17 @@ def start_kafka(*, settings: Mapping[str, object] | None = None) -> Broker:
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "controller.listener.names": "CONTROLLER",
         "inter.broker.listener.name": "PLAINTEXT",
-        "log.dirs": data_dir,
+        "log.dirs": home / "data",
     }
-    config = home / "server.properties"
-    lines = [f"{key}={value}\n" for key, value in {**defaults, **(settings or {})}.items()]
-    config.write_text("".join(lines))
-    kafka_jars.run_java("kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(config))
-    command = kafka_jars.java_command("kafka.Kafka", str(config), options=_KAFKA_OPTIONS)
-    process = _spawn(command, home)
-    address = _wait("Apache Kafka", process, home, lambda: _address_if_it_accepts(port))
-    return Broker(address=address, data_dir=data_dir, process=process, home=home)
+    config = home / KAFKA_CONFIG
+    config.write_text("".join(f"{k}={v}\n" for k, v in {**defaults, **settings}.items()))
+    return config
+
+
+def _client_port(config: Path) -> int:
+    found = re.search(r"^listeners=PLAINTEXT://[^:]+:(\d+)", config.read_text(), re.MULTILINE)
+    assert found, f"{config} has no listener for clients"
+    return int(found[1])
 
 
 def free_port() -> int:

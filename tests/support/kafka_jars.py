@@ -4,32 +4,37 @@ The first call downloads them (about 120 MB) into the test cache; see support.ca
 """
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from support import cache, tools
 
 KAFKA_VERSION = "4.3.1"
 
-_POM = f"""\
+_POM = """\
 <project>
   <modelVersion>4.0.0</modelVersion>
   <groupId>klamm.tests</groupId>
-  <artifactId>kafka-jars</artifactId>
+  <artifactId>jars</artifactId>
   <version>1</version>
   <dependencies>
-    <dependency>
-      <groupId>org.apache.kafka</groupId>
-      <artifactId>kafka_2.13</artifactId>
-      <version>{KAFKA_VERSION}</version>
-    </dependency>
-    <dependency>
-      <groupId>org.apache.kafka</groupId>
-      <artifactId>kafka-tools</artifactId>
-      <version>{KAFKA_VERSION}</version>
-    </dependency>
+{dependencies}
   </dependencies>
 </project>
 """
+_DEPENDENCY = """\
+    <dependency>
+      <groupId>{0}</groupId>
+      <artifactId>{1}</artifactId>
+      <version>{2}</version>
+    </dependency>"""
+
+_KAFKA = (
+    f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}",
+    f"org.apache.kafka:kafka-tools:{KAFKA_VERSION}",
+)
+# Kafka logs through slf4j, which is silent unless something like this stands beside it.
+_LOGGER = "org.slf4j:slf4j-simple:1.7.36"
 
 # A tool lives for a second or two: the heavier compiler and collector would only cost start-up time.
 _SHORT_LIVED = ("-Xmx256M", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
@@ -43,12 +48,23 @@ def require_java() -> str:
 def classpath() -> str:
     """Kafka's classpath; skips the test when Java or Maven is missing or the registry is out of reach."""
     require_java()
-    return f"{cache.directory(f'kafka-{KAFKA_VERSION}', _download)}/*"
+    return f"{cache.directory(f'kafka-{KAFKA_VERSION}', lambda to: _download(to, *_KAFKA))}/*"
 
 
-def java_command(main_class: str, *args: str, options: tuple[str, ...] = _SHORT_LIVED) -> list[str]:
+def logging_classpath() -> str:
+    """The same, and a logger beside it that prints to stderr; -Dorg.slf4j.simpleLogger... says what."""
+    name = _LOGGER.replace(":", "-")
+    return f"{classpath()}:{cache.directory(name, lambda to: _download(to, _LOGGER))}/*"
+
+
+def java_command(
+    main_class: str,
+    *args: str,
+    options: tuple[str, ...] = _SHORT_LIVED,
+    jars: Callable[[], str] = classpath,
+) -> list[str]:
     """The command line that runs a class of Kafka's jars."""
-    return [require_java(), *options, "-cp", classpath(), main_class, *args]
+    return [require_java(), *options, "-cp", jars(), main_class, *args]
 
 
 def run_java(
@@ -85,12 +101,13 @@ def run_source(source: Path, *args: str, timeout: float = 120, stdin: str | None
     return tools.run([*words, *args], timeout=timeout, stdin=stdin)
 
 
-def _download(target: Path) -> None:
+def _download(target: Path, *artifacts: str) -> None:
     maven = tools.require("mvn", why="it brings Apache Kafka's jars")
     pom = target / "pom.xml"
-    pom.write_text(_POM)
+    dependencies = (_DEPENDENCY.format(*artifact.split(":")) for artifact in artifacts)
+    pom.write_text(_POM.format(dependencies="\n".join(dependencies)))
     goal = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
     tools.download(
         [maven, "-q", "-B", "-f", pom, goal, f"-DoutputDirectory={target}"],
-        what=f"Apache Kafka {KAFKA_VERSION}",
+        what=", ".join(artifacts),
     )

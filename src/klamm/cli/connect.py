@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -108,11 +108,15 @@ class Cluster:
         with _config_mistakes_as_usage():
             return Producer(self._config(settings), logger=_silent_logger())
 
-    def consumer(self, settings: ClientSettings) -> Consumer:
+    def consumer(
+        self, settings: ClientSettings, on_error: Callable[[KafkaError], None]
+    ) -> Consumer:
+        """`on_error` hears of trouble that no single call is to blame for; what it raises comes out of poll()."""
         from confluent_kafka import Consumer
 
+        config = {**self._config(settings), "error_cb": on_error}
         with _config_mistakes_as_usage():
-            return Consumer(self._config(settings), logger=_silent_logger())
+            return Consumer(config, logger=_silent_logger())
 
     def _config(self, settings: ClientSettings) -> dict[str, str | int | float | bool]:
         return {
@@ -191,7 +195,9 @@ def explain(what: str, error: KafkaError) -> CommandError:
     )
 
 
-_UNREACHABLE = "is the broker healthy? `klamm doctor`; does it advertise an address this machine can reach? `klamm cluster info`"
+_UNREACHABLE = (
+    "`klamm doctor`; `klamm cluster info` shows the addresses that the brokers tell clients"
+)
 _ALLOWED = "ask for the right to do this, or log in with -X sasl.mechanism=... -X sasl.username=..."
 HINTS = {
     "_TRANSPORT": _UNREACHABLE,

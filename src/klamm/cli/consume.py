@@ -31,12 +31,13 @@ from klamm.cli.output import (
     flush,
     format_or_default,
     json_line,
+    notice,
     unescape,
     write,
 )
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, Message
+    from confluent_kafka import Consumer, KafkaError, Message
 
 app = command_group("Print the records of a topic.")
 Printer: TypeAlias = "Callable[[Message], bytes]"
@@ -107,7 +108,9 @@ def consume(
         for place in _chosen(partitions_of(admin, topic), partitions)
     ]
     spans = resolve(admin, places, wanted, committed=not uncommitted, stop_at_end=exit_at_end)
-    consumer = cluster.consumer(_settings(uncommitted=uncommitted))
+    may_wait = any(span.end is None for span in spans.values())
+    on_error = wait_for_cluster if may_wait else give_up_on_cluster
+    consumer = cluster.consumer(_settings(uncommitted=uncommitted), on_error)
     try:
         follow(consumer, spans, printer, count=count)
     except KeyboardInterrupt:
@@ -225,8 +228,19 @@ def _is_finished(span: Span, message: Message) -> bool:
 
 def _raise_unless_end_of_partition(message: Message) -> None:
     error = message.error()
-    # A lost connection is made again by the client; only a cluster that is gone altogether ends the reading.
-    if error is not None and error.name() not in ("_PARTITION_EOF", "_TRANSPORT"):
+    if error is not None and error.name() != "_PARTITION_EOF":
+        raise explain("reading stopped", error)
+
+
+def wait_for_cluster(error: KafkaError) -> None:
+    """Who follows a topic wants to see what comes after a restart, too: the client connects again by itself."""
+    if error.name() == "_ALL_BROKERS_DOWN":
+        notice("klamm: the cluster is gone; waiting for it to come back")
+
+
+def give_up_on_cluster(error: KafkaError) -> None:
+    """Who reads up to an end, often a script, would wait for nobody knows how long."""
+    if error.name() == "_ALL_BROKERS_DOWN":
         raise explain("reading stopped", error)
 
 

@@ -115,4 +115,7 @@ def write_topic_id(disk: Disk, directory: str, topic_id: Uuid) -> None:
 
 
 def _read_text(disk: Disk, path: str) -> str | None:
-    return disk.read(path).decode() if disk.exists(path) else None
+    try:
+        return disk.read(path).decode()
+    except FileNotFoundError:
+        return None

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from errno import EIO
 
+from klamm.base.settings.topic import TopicSettings
 from klamm.log.disk import Disk, File
+from klamm.log.segments import Segments
+from klamm.log.state.epochs import LeaderEpochs
+
+EPOCHS_FILE = "leader-epoch-checkpoint"
 
 
 @dataclass(slots=True)
 class Flush:
     """Everything that must be durable before the recovery point may move to `end_offset`.
 
-    A failed fsync is final: `run` raises OSError, and the caller takes the directory offline. Trying again proves
-    nothing, since the kernel may have dropped the pages it could not write.
+    A failed fsync is final: `run` raises OSError, now and whenever it is asked again, and the caller takes the directory
+    offline. Trying again proves nothing, since the kernel may have dropped the pages it could not write.
     """
 
     disk: Disk
@@ -24,10 +30,14 @@ class Flush:
     end_offset: int
     # Counts truncations: what was flushed before one says nothing about the log after it.
     generation: int
+    loose_snapshot: int | None
     is_done: bool = False
     has_failed: bool = False
 
     def run(self) -> None:
+        """In a worker thread: touches nothing but files."""
+        if self.has_failed:
+            raise OSError(EIO, "an earlier flush failed")
         try:
             for file in self.files:
                 file.fsync()
@@ -39,3 +49,99 @@ class Flush:
             self.has_failed = True
             raise
         self.is_done = True
+
+
+class Durability:
+    """How far a log is safe, and what of the rest a crash could lose."""
+
+    __slots__ = (
+        "_asked_at",
+        "_flushed_at",
+        "_generation",
+        "_has_new_names",
+        "_pending",
+        "loose_snapshot",
+        "recovery_point",
+    )
+
+    def __init__(self, recovery_point: int, now: int) -> None:
+        self.recovery_point = recovery_point
+        # The oldest snapshot of producers that is not on disk yet. What stands before it must stay.
+        self.loose_snapshot: int | None = None
+        self._has_new_names = False
+        self._generation = 0
+        self._pending: Flush | None = None
+        self._flushed_at = self._asked_at = now
+
+    def names_changed(self) -> None:
+        self._has_new_names = True
+
+    def snapshot_written(self, offset: int) -> None:
+        self._has_new_names = True
+        if self.loose_snapshot is None:
+            self.loose_snapshot = offset
+
+    def truncated(self, offset: int) -> None:
+        self.recovery_point = min(self.recovery_point, offset)
+        self._generation += 1
+        self._has_new_names = True
+
+    def begins_at(self, offset: int) -> None:
+        """What stood before the offset is gone, so it is as safe as can be."""
+        self.recovery_point = max(self.recovery_point, offset)
+
+    def safe_snapshots_end(self) -> int | None:
+        """Snapshots below this offset are on disk; None if all are."""
+        if self._pending is not None and self._pending.loose_snapshot is not None:
+            return self._pending.loose_snapshot
+        return self.loose_snapshot
+
+    def is_due(self, now: int, end_offset: int, settings: TopicSettings) -> bool:
+        self._asked_at = now
+        unflushed = end_offset - self.recovery_point
+        return self.loose_snapshot is not None or (
+            unflushed > 0
+            and (
+                unflushed >= settings.flush_messages or now - self._flushed_at >= settings.flush_ms
+            )
+        )
+
+    def begin(
+        self, disk: Disk, directory: str, segments: Segments, epochs: LeaderEpochs, end_offset: int
+    ) -> Flush | None:
+        """What to do so that everything up to the end offset is safe; None if it is."""
+        if self._pending is not None:
+            if self._pending.has_failed:
+                return self._pending
+            self._include(self._pending, epochs)
+        is_ahead = end_offset > self.recovery_point or self.loose_snapshot is not None
+        if not (is_ahead or self._has_new_names or epochs.is_dirty):
+            return None
+        writes = [(f"{directory}/{EPOCHS_FILE}", epochs.to_text().encode())]
+        self._pending = Flush(
+            disk=disk,
+            files=segments.files_since(self.recovery_point) if is_ahead else [],
+            writes=writes if epochs.is_dirty else [],
+            directory=directory if self._has_new_names else None,
+            end_offset=end_offset,
+            generation=self._generation,
+            loose_snapshot=self.loose_snapshot,
+        )
+        epochs.is_dirty = self._has_new_names = False
+        self.loose_snapshot = None
+        return self._pending
+
+    def _include(self, pending: Flush, epochs: LeaderEpochs) -> None:
+        """One is under way, and may end after the next: what it does, the next does too."""
+        self._has_new_names |= pending.directory is not None
+        epochs.is_dirty |= bool(pending.writes)
+        if pending.loose_snapshot is not None:
+            self.loose_snapshot = pending.loose_snapshot
+
+    def end(self, flush: Flush, now: int | None) -> None:
+        assert flush.is_done, "a flush that failed proves nothing"
+        if self._pending is flush:
+            self._pending = None
+        self._flushed_at = self._asked_at if now is None else now
+        if flush.generation == self._generation:
+            self.recovery_point = max(self.recovery_point, flush.end_offset)

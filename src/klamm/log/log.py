@@ -18,10 +18,10 @@ from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
 from klamm.base.ids import Uuid
 from klamm.base.settings.topic import TopicSettings
 from klamm.log import checkpoints, recovery, validation
-from klamm.log.disk import Disk, File
-from klamm.log.flush import Flush
+from klamm.log.disk import Disk
+from klamm.log.flush import Durability, Flush
 from klamm.log.reading import Reader
-from klamm.log.recovery import EPOCHS_FILE, Loaded, Recovered, snapshot_path
+from klamm.log.recovery import Loaded, Recovered, snapshot_path
 from klamm.log.results import (
     Appended,
     OffsetOutOfRange,
@@ -61,11 +61,7 @@ class Log:
 
     __slots__ = (
         "_disk",
-        "_flush",
-        "_flushed_at",
-        "_generation",
-        "_has_loose_snapshot",
-        "_has_new_names",
+        "_durability",
         "_producer_expiry_ms",
         "_reader",
         "_rules",
@@ -77,12 +73,19 @@ class Log:
         "epochs",
         "producers",
         "recovered",
-        "recovery_point",
         "start_offset",
         "topic_id",
     )
 
-    def __init__(self, disk: Disk, directory: str, settings: TopicSettings, loaded: Loaded) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        settings: TopicSettings,
+        *,
+        loaded: Loaded,
+        durability: Durability,
+    ) -> None:
         """Use `Log.open`."""
         self.directory = directory
         self.topic_id: Uuid | None = None
@@ -91,18 +94,12 @@ class Log:
         self.recovered: Recovered = loaded.recovered
         self.start_offset = loaded.segments[0].base_offset
         self.end_offset = loaded.end_offset
-        self.recovery_point = loaded.end_offset
         self._disk = disk
+        self._durability = durability
         self._settings = settings
         self._rules = Rules(directory.rpartition("/")[2], settings)
         self._segments = Segments(disk, directory, settings, loaded.segments)
         self._reader = Reader(self._segments)
-        self._generation = 0
-        # What a crash could still lose: names in the directory, and a snapshot of the producers.
-        self._has_new_names = False
-        self._has_loose_snapshot = False
-        self._flush: Flush | None = None
-        self._flushed_at = 0
         # Where the newest snapshot of the producers stands, if it is known to be on disk.
         self._snapshot_offset = loaded.snapshot_offset
         self._producer_expiry_ms = 0
@@ -136,16 +133,16 @@ class Log:
             recovery_point=recovery_point,
             log_start_offset=log_start_offset,
         )
-        log = cls(disk, directory, settings, loaded)
+        durability = Durability(loaded.recovery_point, now)
+        if is_new or not loaded.is_clean:
+            durability.names_changed()
+        if not loaded.is_clean:
+            durability.snapshot_written(0)
+        log = cls(disk, directory, settings, loaded=loaded, durability=durability)
         log.topic_id = stored or topic_id
         if stored is None and topic_id is not None:
             checkpoints.write_topic_id(disk, directory, topic_id)
-        log._flushed_at = now
-        log._has_new_names = is_new or not clean
-        log._has_loose_snapshot = not (is_new or clean)
         log._producer_expiry_ms = producer_expiry_ms
-        if not clean:
-            log.recovery_point = min(recovery_point, log.end_offset)
         if log_start_offset > log.end_offset:
             log.truncate_fully_and_start_at(log_start_offset)
         log.start_offset = max(log.start_offset, log_start_offset)
@@ -230,12 +227,16 @@ class Log:
         view = memoryview(data)
         try:
             if origin is Origin.REPLICATION:
-                validation.check_replicated(view, self.end_offset)
+                # What a leader sends may end within a batch; the rest comes again.
+                found = list(batches(view, partial_end=True))
+                validation.check_replicated(found, self.end_offset)
             else:
                 self._stamp_own(view, leader_epoch, now, origin)
-            found = list(batches(view))
+                found = list(batches(view))
         except CorruptFrame as e:
             raise ApiError(ErrorCode.CORRUPT_MESSAGE, str(e)) from None
+        if not found:
+            raise ApiError(ErrorCode.INVALID_RECORD, "There is no whole batch to append.")
         at = written = 0
         while written < len(found):
             run = self._fitting(found[written:], now)
@@ -291,9 +292,9 @@ class Log:
         segment = self._segments.active
         if not segment.is_active:
             self._segments.activate(now)
-        if segment.has_room(size, last_offset, timestamp, now):
-            return segment
-        self.roll(now)
+        if not segment.has_room(size, last_offset, timestamp, now):
+            # A batch that fits nowhere stays where it is: the roll of an empty segment does nothing.
+            self.roll(now)
         return self._segments.active
 
     def roll(self, now: int) -> None:
@@ -309,7 +310,7 @@ class Log:
         path = snapshot_path(self.directory, self.end_offset)
         self._disk.write(path, producer_snapshot.to_bytes(self.producers))
         self._snapshot_offset = self.end_offset
-        self._has_new_names = self._has_loose_snapshot = True
+        self._durability.snapshot_written(self.end_offset)
 
     # Reading -----------------------------------------------------------------------------------
 
@@ -364,6 +365,10 @@ class Log:
     def segment_count(self) -> int:
         return len(self._segments)
 
+    def segments(self) -> list[Segment]:
+        """Oldest first; only the last is ever written to."""
+        return self._segments.since(0)
+
     # Shrinking ---------------------------------------------------------------------------------
 
     def advance_start(self, offset: int) -> None:
@@ -377,25 +382,38 @@ class Log:
     def retain(self, now: int, *, up_to: int) -> list[int]:
         """Drop the oldest segments by age, size and start offset, never above `up_to`; returns their base offsets.
 
-        Their files are renamed, and removed by `remove_deleted` after file.delete.delay.ms. Nothing goes before the
-        next flush has ended where what the segments say of producers is not yet safe elsewhere.
+        Their files are renamed, and removed by `remove_deleted` after file.delete.delay.ms. A segment stays until a
+        flush has made safe, in the snapshot behind it, what it says of producers.
         """
-        count = self._segments.count_deletable(
-            now=now, start_offset=self.start_offset, end_offset=self.end_offset, up_to=up_to
-        )
-        if not count:
-            return []
+        count = self._count_deletable(now, up_to)
         if count == len(self._segments):
             # Even the active one is past its time: a new one begins, so that a log always has one.
             self.roll(now)
-        if self._has_loose_snapshot or self._flush is not None:
+        safe_end = self._durability.safe_snapshots_end()
+        if safe_end is not None:
+            count = self._count_deletable(now, min(up_to, safe_end - 1))
+        if not count:
             return []
         gone = self._segments.retire(count, now + self._settings.file_delete_delay_ms)
-        self._has_new_names = True
+        self._durability.names_changed()
+        self._durability.begins_at(self._segments.first_offset)
         self._reader.forget()
         self.advance_start(max(self.start_offset, self._segments.first_offset))
-        self.recovery_point = max(self.recovery_point, self._segments.first_offset)
         return [segment.base_offset for segment in gone]
+
+    def _count_deletable(self, now: int, up_to: int) -> int:
+        return self._segments.count_deletable(
+            now=now, start_offset=self.start_offset, end_offset=self.end_offset, up_to=up_to
+        )
+
+    def swap_in(self, originals: list[Segment], copy: Segment, now: int) -> bool:
+        """Put a compacted copy in the place of segments; False if they are not in the log any more."""
+        remove_at = now + self._settings.file_delete_delay_ms
+        if not self._segments.swap_in(originals, copy, remove_at):
+            return False
+        self._durability.names_changed()
+        self._reader.forget()
+        return True
 
     def remove_deleted(self, now: int) -> int | None:
         """Remove the files of dropped segments whose time has come; returns when to call again."""
@@ -434,9 +452,7 @@ class Log:
 
     def _after_truncation(self, offset: int) -> None:
         self.start_offset = min(self.start_offset, self.end_offset)
-        self.recovery_point = min(self.recovery_point, offset)
-        self._generation += 1
-        self._has_new_names = True
+        self._durability.truncated(offset)
         self._snapshot_offset = -1
         self._reader.forget()
 
@@ -449,53 +465,28 @@ class Log:
 
     def needs_flush(self, now: int) -> bool:
         """By flush.messages and flush.ms; and whenever a segment was sealed, as Kafka does."""
-        if self._has_loose_snapshot:
-            return True
-        unflushed = self.end_offset - self.recovery_point
-        return unflushed > 0 and (
-            unflushed >= self._settings.flush_messages
-            or now - self._flushed_at >= self._settings.flush_ms
-        )
+        return self._durability.is_due(now, self.end_offset, self._settings)
 
     def begin_flush(self) -> Flush | None:
-        """What to fsync, for a worker thread; None if all is on disk or a flush is under way. `end_flush` follows."""
-        if self._flush is not None:
-            if self._flush.has_failed:
-                raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.directory} failed to flush.")
-            return None
-        is_ahead = self.end_offset > self.recovery_point
-        if is_ahead or self._has_new_names or self.epochs.is_dirty:
-            self._flush = self._plan_flush()
-        return self._flush
-
-    def _plan_flush(self) -> Flush:
-        files: list[File] = []
-        if self.end_offset > self.recovery_point or self._has_loose_snapshot:
-            files = self._segments.files_since(self.recovery_point)
-        writes = []
-        if self.epochs.is_dirty:
-            content = self.epochs.to_text().encode()
-            writes.append((f"{self.directory}/{EPOCHS_FILE}", content))
-            self.epochs.is_dirty = False
-        synced = self.directory if self._has_new_names else None
-        self._has_new_names = self._has_loose_snapshot = False
-        return Flush(self._disk, files, writes, synced, self.end_offset, self._generation)
+        """What to fsync, for a worker thread; None if all is on disk. `end_flush` follows when it ran."""
+        return self._durability.begin(
+            self._disk, self.directory, self._segments, self.epochs, self.end_offset
+        )
 
     def end_flush(self, flush: Flush, now: int | None = None) -> None:
         """The flush ran: everything below its end offset survives a crash."""
-        assert flush.is_done, "a flush that failed proves nothing"
-        self._flush = None
-        if now is not None:
-            self._flushed_at = now
-        if flush.generation == self._generation:
-            self.recovery_point = max(self.recovery_point, flush.end_offset)
+        self._durability.end(flush, now)
+
+    @property
+    def recovery_point(self) -> int:
+        """Everything below survives a crash; what is above is read again after one."""
+        return self._durability.recovery_point
 
     def close(self, now: int) -> None:
         """Leave files that need no recovery: indexes, a snapshot of the producers, everything on disk.
 
-        Waits for the disk. A flush under way must have ended.
+        Waits for the disk.
         """
-        assert self._flush is None, "close waits for the flush under way"
         self.expire_producers(now)
         if self._snapshot_offset != self.end_offset:
             self._write_snapshot()

@@ -12,15 +12,18 @@ from typing import NamedTuple
 
 from klamm.base.settings.topic import TopicSettings
 from klamm.log import scan
+from klamm.log.compaction.swap_recovery import finish_swaps
 from klamm.log.disk import Disk
+from klamm.log.flush import EPOCHS_FILE
 from klamm.log.index import offset_index
 from klamm.log.results import DamagedLog
 from klamm.log.segment import (
+    CLEANED,
     DELETED,
     INDEX,
     LOG,
     SNAPSHOT,
-    SUFFIXES,
+    SWAP,
     TIME_INDEX,
     TXN_INDEX,
     Segment,
@@ -30,8 +33,7 @@ from klamm.log.state.epochs import LeaderEpochs
 from klamm.log.state.producers import ProducerStates
 from klamm.protocol.records.batch import check_crc
 
-EPOCHS_FILE = "leader-epoch-checkpoint"
-CLEANED, SWAP, TEMPORARY = ".cleaned", ".swap", ".tmp"
+TEMPORARY = ".tmp"
 _BASE_DIGITS = 20
 
 
@@ -50,8 +52,10 @@ class Loaded:
     end_offset: int
     epochs: LeaderEpochs
     producers: ProducerStates
+    recovery_point: int
     # Where the newest snapshot of the producers stands; -1 if there is none to rely on.
     snapshot_offset: int = -1
+    is_clean: bool = True
     recovered: Recovered = field(default_factory=Recovered)
 
 
@@ -64,17 +68,17 @@ def load(
     recovery_point: int,
     log_start_offset: int,
 ) -> Loaded:
-    names = _tidy(disk, directory)
-    segments = _segments(disk, directory, names)
+    files = _tidied(disk, directory)
+    segments = _segments(disk, directory, files)
     if not segments:
         segments = [create_segment(disk, directory, log_start_offset)]
-    end = _find_end(segments[-1], names) if clean else None
-    if end is not None:
-        epochs = _read_epochs(disk, directory, names, segments)
-        producers = _load_producers(disk, directory, names, segments, end)
-        newest = _forget_stray_snapshots(disk, directory, names, segments, end)
-        return Loaded(segments, end, epochs, producers, newest)
-    return _Recovery(disk, directory, names, segments, settings, recovery_point).run()
+    end = _find_end(segments[-1]) if clean else None
+    if end is None:
+        return _Recovery(disk, directory, files, segments, settings, recovery_point).run()
+    epochs = _read_epochs(disk, directory, files, segments)
+    producers = _load_producers(disk, directory, files, segments, end)
+    newest = _forget_stray_snapshots(disk, directory, files, segments, end)
+    return Loaded(segments, end, epochs, producers, end, newest)
 
 
 def create_segment(disk: Disk, directory: str, base_offset: int) -> Segment:
@@ -87,72 +91,67 @@ def snapshot_path(directory: str, offset: int) -> str:
     return f"{directory}/{offset:020d}{SNAPSHOT}"
 
 
-def snapshot_offsets(names: list[str]) -> list[int]:
-    return sorted(int(name[:_BASE_DIGITS]) for name in names if _is_file_of(name, SNAPSHOT))
+class _Files(NamedTuple):
+    """One listing of a directory: the offsets in the names, by what follows them, and all other names."""
+
+    offsets: dict[str, list[int]]
+    others: list[str]
+
+    def of(self, suffix: str) -> list[int]:
+        return self.offsets.get(suffix, [])
 
 
-def _is_file_of(name: str, suffix: str) -> bool:
-    return (
-        name.endswith(suffix)
-        and len(name) == _BASE_DIGITS + len(suffix)
-        and name[:_BASE_DIGITS].isdigit()
-    )
+def _listed(disk: Disk, directory: str) -> _Files:
+    files = _Files({}, [])
+    for name in disk.listdir(directory):
+        digits, suffix = name[:_BASE_DIGITS], name[_BASE_DIGITS:]
+        if suffix[:1] == "." and digits.isdigit():
+            files.offsets.setdefault(suffix, []).append(int(digits))
+        else:
+            files.others.append(name)
+    for offsets in files.offsets.values():
+        offsets.sort()
+    return files
 
 
-def _tidy(disk: Disk, directory: str) -> list[str]:
+def _tidied(disk: Disk, directory: str) -> _Files:
     """Finish what a crash interrupted: files on their way out go, swaps by the compactor are completed."""
-    names = disk.listdir(directory)
-    if not any(name.endswith((DELETED, CLEANED, SWAP, TEMPORARY)) for name in names):
-        return names
-    unfinished = [int(n[:_BASE_DIGITS]) for n in names if n.endswith(LOG + CLEANED)]
-    for name in names:
-        if name.endswith((DELETED, CLEANED, TEMPORARY)):
-            disk.remove(f"{directory}/{name}")
-    for name in sorted(n for n in names if n.endswith(LOG + SWAP)):
-        base = int(name[:_BASE_DIGITS])
-        if not unfinished or base < min(unfinished):
-            _complete_swap(disk, directory, base)
-    for name in disk.listdir(directory):
-        if name.endswith(SWAP):
-            disk.remove(f"{directory}/{name}")
-    return disk.listdir(directory)
+    files = _listed(disk, directory)
+    deleted = [suffix for suffix in files.offsets if suffix.endswith(DELETED)]
+    half_written = [name for name in files.others if name.endswith(TEMPORARY)]
+    has_copies = any(suffix.endswith((CLEANED, SWAP)) for suffix in files.offsets)
+    if not (deleted or half_written or has_copies):
+        return files
+    for name in half_written:
+        disk.remove(f"{directory}/{name}")
+    for suffix in deleted:
+        _remove(disk, directory, suffix, files.of(suffix))
+    if has_copies:
+        finish_swaps(disk, directory, files.offsets)
+    return _listed(disk, directory)
 
 
-def _complete_swap(disk: Disk, directory: str, base: int) -> None:
-    """The compacted copy was whole: it takes the place of every segment it was made from."""
-    path = f"{directory}/{base:020d}{LOG}{SWAP}"
-    file = disk.open(path)
-    last = base
-    for found in scan.headers(file, 0, file.size(), window=scan.WIDE):
-        last = found.header.last_offset
-    for name in disk.listdir(directory):
-        if _is_file_of(name, LOG) and base <= int(name[:_BASE_DIGITS]) <= last:
-            Segment(disk, directory, int(name[:_BASE_DIGITS])).remove()
-    for suffix in SUFFIXES:
-        target = f"{directory}/{base:020d}{suffix}"
-        if disk.exists(target + SWAP):
-            disk.rename(target + SWAP, target)
+def _remove(disk: Disk, directory: str, suffix: str, offsets: list[int]) -> None:
+    for offset in offsets:
+        disk.remove(f"{directory}/{offset:020d}{suffix}")
 
 
-def _segments(disk: Disk, directory: str, names: list[str]) -> list[Segment]:
-    segments: dict[str, Segment] = {}
-    for name in sorted(name for name in names if _is_file_of(name, LOG)):
-        digits = name[:_BASE_DIGITS]
-        size = disk.file_size(f"{directory}/{name}")
-        segments[digits] = Segment(disk, directory, int(digits), size)
-    for name in names:
-        if not name.endswith((INDEX, TIME_INDEX, TXN_INDEX)):
-            continue
-        segment = segments.get(name[:_BASE_DIGITS])
-        if segment is None:
-            # Its segment was on the way out when the machine stopped.
-            disk.remove(f"{directory}/{name}")
-        elif name.endswith(TXN_INDEX):
-            segment.has_aborted = True
+def _segments(disk: Disk, directory: str, files: _Files) -> list[Segment]:
+    segments = {}
+    for base in files.of(LOG):
+        size = disk.file_size(f"{directory}/{base:020d}{LOG}")
+        segments[base] = Segment(disk, directory, base, size)
+    for suffix in (INDEX, TIME_INDEX, TXN_INDEX):
+        # Without its log an index is a leftover: the segment was on the way out when the machine stopped.
+        orphans = [base for base in files.of(suffix) if base not in segments]
+        _remove(disk, directory, suffix, orphans)
+    for base in files.of(TXN_INDEX):
+        if base in segments:
+            segments[base].has_aborted = True
     return list(segments.values())
 
 
-def _find_end(segment: Segment, names: list[str]) -> int | None:
+def _find_end(segment: Segment) -> int | None:
     """The offset behind the last batch, by a walk from the last index entry; None if the file does not end there."""
     if not segment.size:
         return segment.base_offset
@@ -165,9 +164,9 @@ def _find_end(segment: Segment, names: list[str]) -> int | None:
 
 
 def _read_epochs(
-    disk: Disk, directory: str, names: list[str], segments: list[Segment]
+    disk: Disk, directory: str, files: _Files, segments: list[Segment]
 ) -> LeaderEpochs:
-    if EPOCHS_FILE in names:
+    if EPOCHS_FILE in files.others:
         try:
             return LeaderEpochs.parse(disk.read(f"{directory}/{EPOCHS_FILE}").decode())
         except ValueError:
@@ -183,10 +182,10 @@ def _read_epochs(
 
 
 def _load_producers(
-    disk: Disk, directory: str, names: list[str], segments: list[Segment], end: int
+    disk: Disk, directory: str, files: _Files, segments: list[Segment], end: int
 ) -> ProducerStates:
     """The newest usable snapshot at or below the offset, and what the log says from there up to it."""
-    states, at = _newest_snapshot(disk, directory, names, end)
+    states, at = _newest_snapshot(disk, directory, files.of(SNAPSHOT), end)
     for number, segment in enumerate(segments):
         next_base = segments[number + 1].base_offset if number + 1 < len(segments) else end
         if next_base <= at or segment.base_offset >= end or not segment.size:
@@ -203,43 +202,45 @@ def _load_producers(
     return states
 
 
-def reload_producers(
-    disk: Disk, directory: str, segments: list[Segment], end: int
-) -> ProducerStates:
-    """The producers as they were before the offset, after the log was cut there."""
-    names = disk.listdir(directory)
-    for offset in snapshot_offsets(names):
-        if offset > end or not segments:
-            disk.remove(snapshot_path(directory, offset))
-    if not segments:
-        return ProducerStates()
-    return _load_producers(disk, directory, names, segments, end)
+def _newest_snapshot(
+    disk: Disk, directory: str, offsets: list[int], end: int
+) -> tuple[ProducerStates, int]:
+    """Those that turn out to be torn are removed, also from the list."""
+    for offset in [offset for offset in reversed(offsets) if offset <= end]:
+        states = producer_snapshot.parse(disk.read(snapshot_path(directory, offset)))
+        if states is not None:
+            return states, offset
+        disk.remove(snapshot_path(directory, offset))
+        offsets.remove(offset)
+    return ProducerStates(), 0
 
 
 def _forget_stray_snapshots(
-    disk: Disk, directory: str, names: list[str], segments: list[Segment], end: int
+    disk: Disk, directory: str, files: _Files, segments: list[Segment], end: int
 ) -> int:
     """Keep the snapshots where segments begin, and the newest; returns where that one stands, -1 for none."""
-    offsets = snapshot_offsets(names)
+    offsets = files.of(SNAPSHOT)
     newest = max((offset for offset in offsets if offset <= end), default=-1)
     if offsets != [newest]:
-        kept = {newest, *(segment.base_offset for segment in segments)}
-        for offset in offsets:
-            if offset not in kept:
-                disk.remove(snapshot_path(directory, offset))
+        kept = {
+            newest,
+            *(segment.base_offset for segment in segments if segment.base_offset <= end),
+        }
+        _remove(disk, directory, SNAPSHOT, [offset for offset in offsets if offset not in kept])
     return newest
 
 
-def _newest_snapshot(
-    disk: Disk, directory: str, names: list[str], end: int
-) -> tuple[ProducerStates, int]:
-    for offset in reversed(snapshot_offsets(names)):
-        if offset <= end:
-            states = producer_snapshot.parse(disk.read(snapshot_path(directory, offset)))
-            if states is not None:
-                return states, offset
-            disk.remove(snapshot_path(directory, offset))
-    return ProducerStates(), 0
+def reload_producers(
+    disk: Disk, directory: str, segments: list[Segment], end: int
+) -> ProducerStates:
+    """The producers as they were before the offset, after the log was cut there; none if nothing is left of it."""
+    _forget_snapshots_after(disk, directory, end if segments else -1)
+    return _load_producers(disk, directory, _listed(disk, directory), segments, end)
+
+
+def _forget_snapshots_after(disk: Disk, directory: str, offset: int) -> None:
+    offsets = _listed(disk, directory).of(SNAPSHOT)
+    _remove(disk, directory, SNAPSHOT, [at for at in offsets if at > offset])
 
 
 class _Recovery:
@@ -249,14 +250,14 @@ class _Recovery:
         self,
         disk: Disk,
         directory: str,
-        names: list[str],
+        files: _Files,
         segments: list[Segment],
         settings: TopicSettings,
         recovery_point: int,
     ) -> None:
         self._disk = disk
         self._directory = directory
-        self._names = names
+        self._files = files
         self._segments = segments
         self._settings = settings
         self._recovery_point = recovery_point
@@ -269,12 +270,12 @@ class _Recovery:
             (i for i, s in enumerate(segments) if s.base_offset <= self._recovery_point), default=0
         )
         base = segments[first].base_offset
-        epochs = _read_epochs(self._disk, self._directory, self._names, segments[:first])
+        epochs = _read_epochs(self._disk, self._directory, self._files, segments[:first])
         epochs.truncate_from_end(base)
         producers = _load_producers(
-            self._disk, self._directory, self._names, segments[: first + 1], base
+            self._disk, self._directory, self._files, segments[: first + 1], base
         )
-        self._forget_snapshots_after(base)
+        _forget_snapshots_after(self._disk, self._directory, base)
         end = base
         for number in range(first, len(segments)):
             segment = segments[number]
@@ -286,10 +287,20 @@ class _Recovery:
             end = self._recover_segment(segment, epochs, producers)
             if segment.size < size:
                 self._drop(segments, number + 1)
+                self._cut_file(segment, size)
                 break
         epochs.truncate_from_end(end)
         recovered = Recovered(self._scanned, self._cut, tuple(self._damaged))
-        return Loaded(segments, end, epochs, producers, recovered=recovered)
+        return Loaded(
+            segments,
+            end,
+            epochs,
+            producers,
+            # What the crash left above it is there, but not yet sure to survive the next one.
+            min(self._recovery_point, end),
+            is_clean=False,
+            recovered=recovered,
+        )
 
     def _is_behind_a_hole(self, segment: Segment, end: int) -> bool:
         """Did the tail of the segment before get lost, while this one reached the disk?
@@ -327,25 +338,27 @@ class _Recovery:
         if segment.size < size and end < self._recovery_point:
             raise DamagedLog(segment.path(), segment.size)
         self._scanned += size
-        self._cut += size - segment.size
-        if segment.size < size:
-            segment.file.truncate(segment.size)
         segment.seal()
         return end
 
+    # What is cut goes for good, the newest first, before anything is appended: if another crash brought back old batches
+    # among the new ones, nothing in the files would tell them apart.
+
     def _drop(self, segments: list[Segment], start: int) -> None:
-        for segment in segments[start:]:
+        while len(segments) > start:
+            segment = segments.pop()
             self._cut += segment.size
             segment.remove()
-            self._forget_snapshots_after(segment.base_offset - 1)
-        del segments[start:]
+            self._disk.fsync_dir(self._directory)
 
-    def _forget_snapshots_after(self, offset: int) -> None:
-        for at in snapshot_offsets(self._disk.listdir(self._directory)):
-            if at > offset:
-                self._disk.remove(snapshot_path(self._directory, at))
+    def _cut_file(self, segment: Segment, size: int) -> None:
+        self._cut += size - segment.size
+        file = segment.file
+        file.truncate(segment.size)
+        file.fsync()
 
     def _write_snapshot(self, offset: int, producers: ProducerStates) -> None:
-        if offset > 0:
-            path = snapshot_path(self._directory, offset)
+        """One that is there was good enough to start from, and may know of producers whose records are gone."""
+        path = snapshot_path(self._directory, offset)
+        if offset > 0 and not self._disk.exists(path):
             self._disk.write(path, producer_snapshot.to_bytes(producers))

@@ -39,6 +39,10 @@ class Slice(NamedTuple):
     def read(self) -> bytes:
         return self.file.pread(self.size, self.position)
 
+    def read_part(self, start: int, size: int) -> bytes:
+        """Some of it: what is large goes to a slow reader piece by piece."""
+        return self.file.pread(size, self.position + start)
+
 
 class TimestampedOffset(NamedTuple):
     timestamp: int

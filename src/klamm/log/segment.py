@@ -7,7 +7,7 @@ producers or of leaders.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from klamm.base.settings.topic import TopicSettings
 from klamm.log import scan
@@ -23,6 +23,8 @@ LOG, INDEX, TIME_INDEX, TXN_INDEX = ".log", ".index", ".timeindex", ".txnindex"
 SNAPSHOT = ".snapshot"
 SUFFIXES = (LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT)
 DELETED = ".deleted"
+# A compacted copy: being written, then whole and on its way to its place.
+CLEANED, SWAP = ".cleaned", ".swap"
 
 _NEVER = 1 << 63
 _MAX_RELATIVE_OFFSET = (1 << 31) - 1
@@ -87,6 +89,10 @@ class Segment:
         """Only an active segment keeps its file open; whoever reads a sealed one holds it while it is needed."""
         return self.handle if self.handle is not None else self._disk.open(self.path())
 
+    def file_size(self, suffix: str) -> int:
+        path = self.path(suffix)
+        return self._disk.file_size(path) if self._disk.exists(path) else 0
+
     def files(self) -> list[File]:
         """What there is on disk. The indexes of an active segment are not."""
         if self.handle is None:
@@ -115,9 +121,13 @@ class Segment:
         self.index_interval_bytes = settings.index_interval_bytes
         self._max_entries = settings.segment_index_bytes // time_index.ENTRY_SIZE - 1
         self.byte_limit = settings.segment_bytes if self._has_index_room() else 0
-        self._roll_ms = settings.segment_ms - min(jitter_ms, settings.segment_ms)
+        longest_ms = settings.segment_ms
+        if "compact" in settings.cleanup_policy:
+            # Only a sealed segment can be compacted.
+            longest_ms = min(longest_ms, settings.max_compaction_lag_ms)
+        self._roll_ms = longest_ms - min(jitter_ms, longest_ms)
         if self.size:
-            self.begin(self._first_timestamp())
+            self.begin(self.first_timestamp())
 
     def begin(self, timestamp: int) -> None:
         """The first batch sets when the segment is too old. Without a timestamp the clock decides."""
@@ -165,14 +175,12 @@ class Segment:
         self.has_aborted = True
 
     def has_room(self, size: int, last_offset: int, timestamp: int, now: int) -> bool:
-        """The same question that the append path asks in its own words. An empty segment takes any size."""
-        return last_offset <= self.offset_limit and (
-            not self.size
-            or (
-                self.size + size <= self.byte_limit
-                and timestamp <= self.timestamp_limit
-                and now <= self.clock_limit
-            )
+        """The same question that the append path asks in its own words."""
+        return (
+            self.size + size <= self.byte_limit
+            and timestamp <= self.timestamp_limit
+            and last_offset <= self.offset_limit
+            and now <= self.clock_limit
         )
 
     # Sealing and cutting -----------------------------------------------------------------------
@@ -217,11 +225,17 @@ class Segment:
             kept = [entry for entry in self.aborted() if entry.last_offset < offset]
             self._disk.write(self.path(TXN_INDEX), b"".join(entry.to_bytes() for entry in kept))
 
-    def retire(self) -> None:
+    def retire(self, suffixes: Iterable[str] = SUFFIXES) -> None:
         """Rename the files out of the log; whoever still reads them may end in peace."""
         self.close()
-        for path in self._paths(SUFFIXES):
+        for path in self._paths(suffixes):
             self._disk.rename(path, path + DELETED)
+
+    def rename(self, old: str, new: str) -> None:
+        """Give the files another ending, the log first: recovery knows by the order what was complete."""
+        for path in map(self.path, (LOG, INDEX, TIME_INDEX, TXN_INDEX)):
+            if self._disk.exists(path + old):
+                self._disk.rename(path + old, path + new)
 
     def remove(self, suffix: str = "") -> None:
         """Remove the files, as they are called with the suffix."""
@@ -269,8 +283,11 @@ class Segment:
             position = offset_index.search(self._open_index(INDEX), relative)
         return position
 
-    def find_timestamp(self, timestamp: int, from_offset: int) -> Found | None:
-        """The first batch that may hold a record at or after the timestamp, at or above the offset."""
+    def find_timestamp(self, timestamp: int, from_offset: int) -> Iterator[Found]:
+        """The batches that may hold a record at or after the timestamp, at or above the offset.
+
+        Nearly always the first does; but compaction may have left it empty.
+        """
         if self._time_index is not None:
             relative = self._time_index.lookup(timestamp)
         else:
@@ -278,8 +295,7 @@ class Segment:
         start = self._lookup(max(self.base_offset + relative, from_offset))
         for found in scan.headers(self.file, start, self.size):
             if found.header.max_timestamp >= timestamp and found.header.last_offset >= from_offset:
-                return found
-        return None
+                yield found
 
     def aborted(self) -> list[AbortedTransaction]:
         return (
@@ -313,7 +329,8 @@ class Segment:
         newest = self.load_max_timestamp()
         return newest if newest >= 0 else self._disk.modified_ms(self.path())
 
-    def _first_timestamp(self) -> int:
+    def first_timestamp(self) -> int:
+        """The time of the first batch, from which a segment's age counts; -1 if it has none."""
         for found in scan.headers(self.file, 0, self.size, window=scan.ONE_HEADER):
             return found.header.max_timestamp
         return -1

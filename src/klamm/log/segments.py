@@ -5,7 +5,8 @@ Knows files and offsets; producers, leaders and settings of retention are the lo
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from operator import attrgetter
 
 from crc32c import crc32c
@@ -16,7 +17,7 @@ from klamm.log.disk import Disk, File
 from klamm.log.index.txn_index import AbortedTransaction
 from klamm.log.results import TimestampedOffset
 from klamm.log.scan import Found
-from klamm.log.segment import DELETED, Segment
+from klamm.log.segment import CLEANED, DELETED, SNAPSHOT, SUFFIXES, SWAP, Segment
 from klamm.protocol.records.reader import Record, read_records
 
 _base_of = attrgetter("base_offset")
@@ -127,6 +128,27 @@ class Segments:
             self._reading = None
         return gone
 
+    def swap_in(self, originals: Sequence[Segment], copy: Segment, remove_at: int) -> bool:
+        """Put the compacted copy in the place of these segments; False if they are not in the log any more.
+
+        The steps are Kafka's, and so is their order: after a crash between any two of them the files tell whether the
+        originals or the copy hold, provided that renames reach the disk in the order in which they were made.
+        """
+        first = bisect_left(self._list, originals[0].base_offset, key=_base_of)
+        following = first + len(originals)
+        if self._list[first:following] != list(originals) or self.active in originals:
+            return False
+        copy.rename(CLEANED, SWAP)
+        for segment in originals:
+            # What was known of the producers where the copy begins is still true.
+            is_first = segment.base_offset == copy.base_offset
+            segment.retire(kind for kind in SUFFIXES if not (is_first and kind == SNAPSHOT))
+            self._retired.append((remove_at, segment))
+        copy.rename(SWAP, "")
+        self._list[first:following] = [copy]
+        self._reading = None
+        return True
+
     def remove_retired(self, now: int) -> int | None:
         """Remove the files whose time has come; returns when to come again, None if none are left."""
         while self._retired and self._retired[0][0] <= now:
@@ -182,14 +204,12 @@ class Segments:
         for segment in self.since(from_offset):
             if not segment.size or segment.load_max_timestamp() < timestamp:
                 continue
-            found = segment.find_timestamp(timestamp, from_offset)
-            if found is None:
-                continue
-            for record in self._records(segment, found):
-                if record.timestamp >= timestamp and record.offset >= from_offset:
-                    return TimestampedOffset(
-                        record.timestamp, record.offset, found.header.leader_epoch
-                    )
+            for found in segment.find_timestamp(timestamp, from_offset):
+                for record in self._records(segment, found):
+                    if record.timestamp >= timestamp and record.offset >= from_offset:
+                        return TimestampedOffset(
+                            record.timestamp, record.offset, found.header.leader_epoch
+                        )
         return None
 
     def max_timestamp(self) -> TimestampedOffset | None:

@@ -28,7 +28,6 @@ from klamm.protocol.records.batch import (
     TIMESTAMP_TYPE,
     BatchHeader,
     Codec,
-    batches,
     check_crc,
     read_header,
     stamp_append_time,
@@ -279,14 +278,16 @@ def _recompress(batch: Writable, rules: Rules) -> Writable:
 # Batches that no client sent -------------------------------------------------------------------
 
 
-def check_replicated(data: memoryview, end_offset: int) -> None:
-    """A follower asks that batches are whole and continue its log; all else was the leader's to judge."""
+def check_replicated(found: list[tuple[BatchHeader, memoryview]], end_offset: int) -> None:
+    """A follower asks that batches are sound and continue its log; all else was the leader's to judge."""
     end = end_offset
-    for header, batch in batches(data):
+    for header, batch in found:
         if header.base_offset < end:
             raise UnexpectedOffset(header.base_offset, end)
         if not check_crc(batch):
             raise ApiError(ErrorCode.CORRUPT_MESSAGE, "A replicated batch has a wrong checksum.")
+        if header.is_control and header.producer_id >= 0:
+            read_marker(batch)
         end = header.last_offset + 1
 
 

@@ -197,14 +197,16 @@ class Draft:
             self.configs.drop(key)
             self.changed_configs.add(key)
 
-    def topics_with_elr(self) -> list[Uuid]:
-        """Topics of which some partition has eligible leaders outside its ISR."""
+    def topics_with_elr(self, name: str) -> list[Uuid]:
+        """Topics of this name, or of any if it is empty, that have eligible leaders outside an ISR."""
         found = [
-            each for each, draft in self._topics.items() if _has_elr(draft.partitions.values())
+            topic_id
+            for topic_id, draft in self._topics.items()
+            if name in ("", draft.name) and _has_elr(draft.partitions.values())
         ]
         for topic_id, topic in self.before.topics_by_id.items():
             is_fresh = topic_id not in self._topics and topic_id not in self._deleted
-            if is_fresh and _has_elr(topic.partitions):
+            if is_fresh and name in ("", topic.name) and _has_elr(topic.partitions):
                 found.append(topic_id)
         return found
 

@@ -7,7 +7,7 @@ is not a snapshot. Only bytes here: naming is told, writing to disk is the shell
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from klamm.base.errors import CorruptFrame
 from klamm.base.ids import OffsetAndEpoch
@@ -18,7 +18,7 @@ from klamm.metadata.replay import Replayer
 from klamm.protocol.messages.control import SnapshotFooterRecord, SnapshotHeaderRecord
 from klamm.protocol.records.batch import batches, check_crc
 from klamm.protocol.records.builder import build_batch
-from klamm.protocol.records.control import control_batch, read_control_messages
+from klamm.protocol.records.control import ControlMessage, control_batch, read_control_messages
 from klamm.protocol.records.reader import Record, read_records
 from klamm.protocol.wire import Buffer
 
@@ -45,11 +45,12 @@ def write_records(
     last_timestamp: int,
     now: int,
     epoch: int,
+    voters: Sequence[ControlMessage] = (),
 ) -> bytes:
     """The bytes of a snapshot or of a bootstrap file; last_timestamp is that of the last record it covers."""
     header = SnapshotHeaderRecord(last_contained_log_timestamp=last_timestamp)
-    out = control_batch([header], timestamp=now, base_offset=0, leader_epoch=epoch)
-    offset = 1
+    out = control_batch([header, *voters], timestamp=now, base_offset=0, leader_epoch=epoch)
+    offset = 1 + len(voters)
     for part in _parts(framing.encode(record, metadata_version) for record in records):
         rows = [Record(timestamp=now, value=value) for value in part]
         out += build_batch(rows, base_offset=offset, leader_epoch=epoch)
@@ -59,13 +60,15 @@ def write_records(
     return bytes(out)
 
 
-def write(image: ClusterImage, now: int) -> bytes:
+def write(image: ClusterImage, now: int, voters: Sequence[ControlMessage] = ()) -> bytes:
+    """`voters`: the control records about the quorum, where the log has them."""
     return write_records(
         records_of(image),
         metadata_version=image.metadata_version,
         last_timestamp=image.timestamp,
         now=now,
         epoch=image.epoch,
+        voters=voters,
     )
 
 
@@ -87,12 +90,17 @@ def read_batches(data: Buffer) -> Iterator[list[object]]:
         raise CorruptFrame("a snapshot ends without its footer")
 
 
+def head_of(data: Buffer) -> list[ControlMessage]:
+    """The control records that a snapshot opens with: its header, and what it says of the voters."""
+    for _, batch in batches(data, partial_end=True):
+        return list(read_control_messages(batch))
+    raise CorruptFrame("a snapshot begins without its header")
+
+
 def last_timestamp_of(data: Buffer) -> int:
-    for _, batch in batches(data):
-        for message in read_control_messages(batch):
-            if isinstance(message, SnapshotHeaderRecord):
-                return message.last_contained_log_timestamp
-        break
+    for message in head_of(data):
+        if isinstance(message, SnapshotHeaderRecord):
+            return message.last_contained_log_timestamp
     raise CorruptFrame("a snapshot begins without its header")
 
 

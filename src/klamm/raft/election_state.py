@@ -1,7 +1,7 @@
 """What a voter must never forget: the epoch, its vote, its leader; and the file it is kept in.
 
 The text is Kafka's quorum-state file: version 0 for static voters, version 1 for voters that live in the log
-(KIP-853). Version 0 is written, both are read. Writing it to disk is the shell's task.
+(KIP-853). Writing it to disk is the shell's task.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from typing import Any
+
+from klamm.base.ids import ZERO_UUID
 
 _NOBODY = -1
 
@@ -22,19 +24,22 @@ class ElectionState:
     epoch: int = 0
     leader_id: int | None = None
     voted_id: int | None = None
+    # Those of a static quorum; where the log has the voters, the file does not.
     voters: tuple[int, ...] = ()
 
 
 def dump(state: ElectionState) -> str:
-    fields: dict[str, object] = {
-        "clusterId": "",
+    election = {
         "leaderId": _NOBODY if state.leader_id is None else state.leader_id,
         "leaderEpoch": state.epoch,
         "votedId": _NOBODY if state.voted_id is None else state.voted_id,
-        "appliedOffset": 0,
-        "currentVoters": [{"voterId": voter} for voter in state.voters],
-        "data_version": 0,
     }
+    if state.voters:
+        voters = [{"voterId": voter} for voter in state.voters]
+        fields = {"clusterId": "", **election, "appliedOffset": 0, "currentVoters": voters}
+        fields["data_version"] = 0
+    else:
+        fields = {**election, "votedDirectoryId": str(ZERO_UUID), "data_version": 1}
     return json.dumps(fields, separators=(",", ":"))
 
 

@@ -20,6 +20,9 @@ from klamm.protocol.records.reader import Record
 from klamm.raft import quorum
 from klamm.raft.election_state import ElectionState
 from klamm.raft.roles import Role, step
+from klamm.raft.voters import VoterRecords
+
+NO_VOTER_RECORDS = VoterRecords()
 
 
 class NotLeader(Exception):
@@ -60,6 +63,7 @@ class RaftNode:
         *,
         state: ElectionState,
         log_end: OffsetAndEpoch,
+        voter_records: VoterRecords = NO_VOTER_RECORDS,
     ) -> None:
         """log_end: the end offset of the log and the epoch of its last batch (0 if it is empty)."""
         assert voters == {node_id}, "a quorum of several voters is not built yet"
@@ -71,6 +75,7 @@ class RaftNode:
         self.end_offset = log_end.offset
         self.high_watermark = 0
         self._epoch_start = log_end.offset
+        self._voter_records = voter_records
         self._uncommitted: deque[Batch] = deque()
 
     @property
@@ -88,9 +93,8 @@ class RaftNode:
         assert quorum.is_majority({self.node_id}, self.voters)
         self.role = step(self.role, Role.LEADER)
         self._epoch_start = self.end_offset
-        state = ElectionState(
-            epoch=self.epoch, leader_id=self.node_id, voters=tuple(sorted(self.voters))
-        )
+        static = () if self._voter_records.is_dynamic else tuple(sorted(self.voters))
+        state = ElectionState(epoch=self.epoch, leader_id=self.node_id, voters=static)
         return Ready(persist=state, append=[self._leader_change(now)])
 
     def propose(self, values: Sequence[bytes], now: Ms) -> Ready:
@@ -131,10 +135,12 @@ class RaftNode:
             voters=voters,
             granting_voters=[LeaderChangeMessageVoter(voter_id=self.node_id)],
         )
+        # The voters that a new cluster was formatted with become part of its log.
+        extra = self._voter_records.messages if self.end_offset == 0 else []
         data = control_batch(
-            [message], timestamp=now, base_offset=self.end_offset, leader_epoch=self.epoch
+            [message, *extra], timestamp=now, base_offset=self.end_offset, leader_epoch=self.epoch
         )
-        return self._appended(data, 1, now)
+        return self._appended(data, 1 + len(extra), now)
 
     def _appended(self, data: bytearray, count: int, now: Ms) -> Batch:
         batch = Batch(self.end_offset, count, self.epoch, now, data)

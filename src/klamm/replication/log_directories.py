@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition, Uuid
 from klamm.base.settings.topic import TopicSettings
 from klamm.log.checkpoints import (
+    CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     LOG_STARTS,
     RECOVERY_POINTS,
     read_offsets,
+    read_topic_id,
     take_clean_shutdown,
     write_clean_shutdown,
     write_offsets,
@@ -25,14 +28,17 @@ from klamm.log.log import Log
 
 METADATA_LOG = "__cluster_metadata-0"
 Offsets = dict[TopicPartition, int]
-_LEFTOVERS = ("-delete", "-stray", "-future")
+# File systems take names of 255 bytes, and a topic's may have 249.
+_MAX_NAME = 255
 
 
 class LogDirectory:
     """One entry of log.dirs. `was_clean` tells whether the last broker here had time to close its logs."""
 
     __slots__ = (
+        "cleaner_offsets",
         "disk",
+        "failure",
         "high_watermarks",
         "id",
         "log_starts",
@@ -47,9 +53,13 @@ class LogDirectory:
         self.path = path
         self.id = directory_id
         self.logs: dict[TopicPartition, Log] = {}
+        # What took the directory offline. It is final: after a failed write or sync nobody knows what is on the disk.
+        self.failure: OSError | None = None
         self.recovery_points = read_offsets(disk, f"{path}/{RECOVERY_POINTS}")
         self.high_watermarks = read_offsets(disk, f"{path}/{HIGH_WATERMARKS}")
         self.log_starts = read_offsets(disk, f"{path}/{LOG_STARTS}")
+        # Up to where each log is compacted.
+        self.cleaner_offsets = read_offsets(disk, f"{path}/{CLEANER_OFFSETS}")
         # The marker goes before anything is written: a crash from here on must not look like a clean stop.
         self.was_clean, _ = take_clean_shutdown(disk, path)
 
@@ -57,7 +67,8 @@ class LogDirectory:
         found = set()
         for name in self.disk.listdir(self.path):
             topic, dash, index = name.rpartition("-")
-            if dash and index.isdigit() and name != METADATA_LOG and not name.endswith(_LEFTOVERS):
+            is_number = index.isascii() and index.isdigit()
+            if dash and is_number and name != METADATA_LOG:
                 found.add(TopicPartition(topic, int(index)))
         return found
 
@@ -70,6 +81,9 @@ class LogDirectory:
         now: int,
         producer_expiry_ms: int,
     ) -> Log:
+        if name in self.cleaner_offsets and not self.disk.exists(f"{self.path}/{name}"):
+            # That was an earlier topic of this name.
+            del self.cleaner_offsets[name]
         log = Log.open(
             self.disk,
             f"{self.path}/{name}",
@@ -86,14 +100,23 @@ class LogDirectory:
 
     def forget(self, name: TopicPartition) -> Log | None:
         """Take a log out of the directory's books; its files are the caller's to delete."""
-        for offsets in (self.recovery_points, self.high_watermarks, self.log_starts):
+        for offsets in (
+            self.recovery_points,
+            self.high_watermarks,
+            self.log_starts,
+            self.cleaner_offsets,
+        ):
             offsets.pop(name, None)
         return self.logs.pop(name, None)
 
     def set_aside(self, name: TopicPartition) -> str:
         """Rename a directory that belongs to no topic we know, as Kafka does, so that nothing is lost by mistake."""
-        stray = f"{self.path}/{name}-stray"
-        self.disk.rename(f"{self.path}/{name}", stray)
+        self.forget(name)
+        path = f"{self.path}/{name}"
+        unique = int.from_bytes(read_topic_id(self.disk, path) or b"", "big")
+        while self.disk.exists(stray := f"{self.path}/{_stray_name(name, unique)}"):
+            unique += 1
+        self.disk.rename(path, stray)
         return stray
 
     def remove_deleted(self) -> None:
@@ -128,13 +151,25 @@ class LogDirectory:
         }
         return self._checkpoint(HIGH_WATERMARKS, before, self.high_watermarks)
 
+    def new_cleaner_offset(self, name: TopicPartition, offset: int) -> Checkpoint:
+        """Written when a log was compacted up to the offset; logs that are gone are left out."""
+        known = {each: at for each, at in self.cleaner_offsets.items() if each in self.logs}
+        self.cleaner_offsets = known | {name: offset}
+        return Checkpoint(self.disk, f"{self.path}/{CLEANER_OFFSETS}", self.cleaner_offsets)
+
     def _checkpoint(self, file: str, before: Offsets, now: Offsets) -> Checkpoint | None:
         return None if before == now else Checkpoint(self.disk, f"{self.path}/{file}", now)
+
+    @property
+    def is_online(self) -> bool:
+        return self.failure is None
 
     def close(
         self, high_watermarks: Mapping[TopicPartition, int], *, now: int, broker_epoch: int
     ) -> None:
         """Close every log, write all checkpoints, and only then say that the stop was clean."""
+        if not self.is_online:
+            return
         for log in self.logs.values():
             log.close(now)
         for checkpoint in (
@@ -145,6 +180,11 @@ class LogDirectory:
             if checkpoint is not None:
                 checkpoint.write()
         write_clean_shutdown(self.disk, self.path, broker_epoch)
+
+
+def _stray_name(name: TopicPartition, unique: int) -> str:
+    suffix = f".{unique:032x}-stray"
+    return str(name)[: _MAX_NAME - len(suffix)] + suffix
 
 
 class Checkpoint(NamedTuple):
@@ -160,4 +200,7 @@ class Checkpoint(NamedTuple):
 
 def least_used(directories: Iterable[LogDirectory]) -> LogDirectory:
     """Where the next new partition goes: Kafka counts logs, not bytes."""
-    return min(directories, key=lambda directory: len(directory.logs))
+    online = [directory for directory in directories if directory.is_online]
+    if not online:
+        raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "every data directory is offline")
+    return min(online, key=lambda directory: len(directory.logs))

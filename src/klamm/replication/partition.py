@@ -6,15 +6,41 @@ waits for the high watermark is kept by waiting.Waiting and woken by the shell.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition, Uuid
 from klamm.base.settings.topic import TopicSettings
 from klamm.log.log import Log
-from klamm.log.results import Appended, Slice
+from klamm.log.results import Appended, Slice, TimestampedOffset
 
 ACKS_ALL = -1
+
+
+# Hears of the disk error that a partition ran into.
+OnFailure = Callable[["Partition", OSError], None]
+
+
+Parameters = ParamSpec("Parameters")
+T = TypeVar("T")
+
+
+def _guarded(
+    method: Callable[Concatenate[Partition, Parameters], T],
+) -> Callable[Concatenate[Partition, Parameters], T]:
+    """A disk error inside becomes the partition's failure, and KAFKA_STORAGE_ERROR to the client."""
+
+    @wraps(method)
+    def guarded(self: Partition, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> T:
+        try:
+            return method(self, *args, **kwargs)
+        except OSError as e:
+            raise self.failed(e) from e
+
+    return guarded
 
 
 class Isolation(IntEnum):
@@ -26,11 +52,13 @@ class Partition:
     __slots__ = (
         "high_watermark",
         "is_leader",
+        "is_offline",
         "isr",
         "leader_epoch",
         "leader_id",
         "log",
         "name",
+        "on_failure",
         "partition_epoch",
         "replica_count",
         "settings",
@@ -45,6 +73,9 @@ class Partition:
         self.log = log
         self.settings = settings
         self.is_leader = False
+        # Its directory failed: whoever asks is told so.
+        self.is_offline = False
+        self.on_failure: OnFailure | None = None
         self.leader_id = -1
         self.leader_epoch = -1
         self.partition_epoch = -1
@@ -82,10 +113,13 @@ class Partition:
 
     def append(self, data: bytearray | memoryview, *, acks: int, now: int) -> Appended:
         if not self.is_leader:
-            raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            raise self._not_leader()
         if acks == ACKS_ALL and len(self.isr) < self.settings.min_insync_replicas:
             self._check_min_isr()
-        appended = self.log.append(data, leader_epoch=self.leader_epoch, now=now)
+        try:
+            appended = self.log.append(data, leader_epoch=self.leader_epoch, now=now)
+        except OSError as e:
+            raise self.failed(e) from e
         self.high_watermark = self.log.end_offset
         return appended
 
@@ -98,6 +132,7 @@ class Partition:
                 f"{self.name} has {len(self.isr)} replicas in sync; {needed} are needed.",
             )
 
+    @_guarded
     def delete_records(self, before: int) -> int:
         """Move the log's start; -1 means up to the high watermark. Returns the new low watermark."""
         self.check_leader(-1)
@@ -125,8 +160,30 @@ class Partition:
             else self.high_watermark
         )
 
+    @_guarded
+    def offset_for_timestamp(self, timestamp: int) -> TimestampedOffset | None:
+        return self.log.offset_for_timestamp(timestamp)
+
+    @_guarded
+    def max_timestamp(self) -> TimestampedOffset | None:
+        return self.log.max_timestamp()
+
+    @_guarded
+    def aborted_transactions(self, start: int, end: int) -> list[tuple[int, int]]:
+        return self.log.aborted_transactions(start, end)
+
+    @_guarded
+    def retain(self, now: int) -> int:
+        """Drop what retention lets go; returns how many segments that were."""
+        return len(self.log.retain(now, up_to=self.high_watermark))
+
     def read(self, offset: int, max_bytes: int, *, isolation: int, min_one: bool) -> Slice | None:
-        return self.log.read(offset, max_bytes, up_to=self.visible_end(isolation), min_one=min_one)
+        try:
+            return self.log.read(
+                offset, max_bytes, up_to=self.visible_end(isolation), min_one=min_one
+            )
+        except OSError as e:
+            raise self.failed(e) from e
 
     def end_of_epoch(self, epoch: int) -> tuple[int, int]:
         """The largest epoch not above this one, and where it ends; (-1, -1) if we know none."""
@@ -139,4 +196,21 @@ class Partition:
                 raise ApiError(ErrorCode.FENCED_LEADER_EPOCH)
             raise ApiError(ErrorCode.UNKNOWN_LEADER_EPOCH)
         if not self.is_leader:
-            raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            raise self._not_leader()
+
+    # -- a disk that fails ----------------------------------------------------------------------------------------
+
+    def failed(self, error: OSError) -> ApiError:
+        """The disk said no. Tell whoever takes the directory offline; the caller raises what the client is told."""
+        if self.on_failure is not None:
+            self.on_failure(self, error)
+        return ApiError(ErrorCode.KAFKA_STORAGE_ERROR)
+
+    def go_offline(self) -> None:
+        self.is_offline = True
+        self.is_leader = False
+
+    def _not_leader(self) -> ApiError:
+        return ApiError(
+            ErrorCode.KAFKA_STORAGE_ERROR if self.is_offline else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        )

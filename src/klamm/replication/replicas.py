@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
+from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition
 from klamm.base.settings.topic import TopicSettings
 from klamm.log.log import Log
 from klamm.metadata.image import ClusterImage, TopicImage
 from klamm.replication.log_directories import LogDirectory, least_used
-from klamm.replication.partition import Partition
+from klamm.replication.partition import OnFailure, Partition
 
 SettingsOf = Callable[[ClusterImage, str], TopicSettings]
+
+
+class Loaded(NamedTuple):
+    # Directories that no topic claims, renamed.
+    strays: list[str]
+    problems: list[str]
 
 
 class Replicas:
@@ -22,11 +30,16 @@ class Replicas:
         settings_of: SettingsOf,
         *,
         producer_expiry_ms: int,
+        on_failure: OnFailure,
     ) -> None:
         self.directories = directories
         self._broker_id = broker_id
         self._settings_of = settings_of
         self._producer_expiry_ms = producer_expiry_ms
+        self._on_failure = on_failure
+        # Ours by the metadata, but their logs could not be opened.
+        self._unreadable: set[tuple[str, int]] = set()
+        self._strays: list[str] = []
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._home: dict[tuple[str, int], LogDirectory] = {}
 
@@ -39,33 +52,59 @@ class Replicas:
     def find(self, topic: str, index: int) -> Partition | None:
         return self._partitions.get((topic, index))
 
+    def get(self, topic: str, index: int) -> Partition:
+        """The partition, or the reason why it is not here."""
+        partition = self._partitions.get((topic, index))
+        if partition is not None:
+            return partition
+        if (topic, index) in self._unreadable:
+            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR)
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+    def in_directory(self, directory: LogDirectory) -> list[Partition]:
+        return [each for each in self if self._home[each.name] is directory]
+
     def home_of(self, partition: Partition) -> LogDirectory:
         return self._home[partition.name]
 
     # -- following the metadata -------------------------------------------------------------------------------------
 
-    def load(self, image: ClusterImage, now: int) -> list[str]:
-        """Open everything the image gives this broker; returns the directories that nobody claims, set aside."""
+    def load(self, image: ClusterImage, now: int) -> Loaded:
+        """Open everything that the image gives this broker."""
         on_disk: dict[tuple[str, int], LogDirectory] = {}
         for directory in self.directories:
             directory.remove_deleted()
             on_disk.update(dict.fromkeys(directory.partitions_on_disk(), directory))
         self._home.update(on_disk)
-        for topic in image.topics_by_name.values():
-            self.apply_topic(image, topic, now)
-        strays = [name for name in on_disk if name not in self._partitions]
-        return [self._home.pop(name).set_aside(TopicPartition(*name)) for name in strays]
+        topics = image.topics_by_name.values()
+        problems = [problem for topic in topics for problem in self.apply_topic(image, topic, now)]
+        known = self._partitions.keys() | self._unreadable
+        for name in on_disk:
+            if name not in known:
+                self._strays.append(self._home.pop(name).set_aside(TopicPartition(*name)))
+        return Loaded(self._strays, problems)
 
-    def apply_topic(self, image: ClusterImage, topic: TopicImage, now: int) -> None:
-        """Create, or lead in a new epoch, this topic's partitions that are ours."""
+    def apply_topic(self, image: ClusterImage, topic: TopicImage, now: int) -> list[str]:
+        """Create, or lead in a new epoch, this topic's partitions that are ours.
+
+        A log that cannot be opened, damaged below its recovery point for example, is left as it is: the partition is
+        offline and the others go on. Returns what went wrong, in words.
+        """
         settings = None
+        problems: list[str] = []
         for index, state in enumerate(topic.partitions):
             if self._broker_id not in state.replicas:
                 continue
             partition = self._partitions.get((topic.name, index))
             if partition is None or partition.topic_id != topic.topic_id:
                 settings = settings or self._settings_of(image, topic.name)
-                partition = self._create(TopicPartition(topic.name, index), topic, settings, now)
+                name = TopicPartition(topic.name, index)
+                try:
+                    partition = self._create(name, topic, settings, now)
+                except (OSError, ApiError) as e:
+                    self._unreadable.add(name)
+                    problems.append(f"{name}: {e}")
+                    continue
             if (
                 state.leader == self._broker_id
                 and state.partition_epoch != partition.partition_epoch
@@ -77,15 +116,18 @@ class Replicas:
                     isr=state.isr,
                     replica_count=len(state.replicas),
                 )
+        return problems
 
-    def remove_topic(self, topic: TopicImage) -> list[Log]:
-        """Forget a deleted topic; returns its logs, whose files are still there."""
-        logs = []
+    def remove_topic(self, topic: TopicImage) -> list[Partition]:
+        """Forget a deleted topic; returns its partitions, whose files are still there."""
+        removed = []
         for index in range(len(topic.partitions)):
+            self._unreadable.discard((topic.name, index))
             partition = self._partitions.get((topic.name, index))
             if partition is not None and partition.topic_id == topic.topic_id:
-                logs.append(self._remove(partition))
-        return logs
+                self._remove(partition)
+                removed.append(partition)
+        return removed
 
     def reconfigure(self, image: ClusterImage, topic: str) -> None:
         """Settings of a topic changed: they hold from the next append on."""
@@ -101,25 +143,44 @@ class Replicas:
     ) -> Partition:
         old = self._partitions.get(name)
         if old is not None:
-            self._remove(old).delete()
+            self._remove(old)
+            old.log.delete()
         directory = self._home.get(name) or least_used(self.directories)
-        log = directory.open(
+        try:
+            log = self._open(directory, name, topic, settings, now)
+        except ApiError as e:
+            if e.code != ErrorCode.INCONSISTENT_TOPIC_ID:
+                raise
+            # The topic was deleted and made again, and a crash came before the files went.
+            self._strays.append(directory.set_aside(name))
+            log = self._open(directory, name, topic, settings, now)
+        partition = Partition(name, topic.topic_id, log, settings)
+        partition.on_failure = self._on_failure
+        self._unreadable.discard(name)
+        self._partitions[name] = partition
+        self._home[name] = directory
+        return partition
+
+    def _open(
+        self,
+        directory: LogDirectory,
+        name: TopicPartition,
+        topic: TopicImage,
+        settings: TopicSettings,
+        now: int,
+    ) -> Log:
+        return directory.open(
             name,
             settings,
             topic_id=topic.topic_id,
             now=now,
             producer_expiry_ms=self._producer_expiry_ms,
         )
-        partition = Partition(name, topic.topic_id, log, settings)
-        self._partitions[name] = partition
-        self._home[name] = directory
-        return partition
 
-    def _remove(self, partition: Partition) -> Log:
+    def _remove(self, partition: Partition) -> None:
         partition.is_leader = False
         del self._partitions[partition.name]
         self._home.pop(partition.name).forget(partition.name)
-        return partition.log
 
     # -- checkpoints ------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from klamm.base.settings.broker import Settings, topic_settings
 from klamm.base.settings.declare import LONG_MAX
 from klamm.base.settings.topic import TopicSettings
 from klamm.controller.chance import Chance
+from klamm.log.log import Log
 from klamm.metadata.delta import Delta
 from klamm.metadata.image import ClusterImage
 from klamm.metadata.resource_type import ResourceType
@@ -42,18 +43,18 @@ class Broker:
         chance: Chance,
         quorum: MetadataQuorum,
         directories: Sequence[LogDirectory],
-        flusher: Flusher,
     ) -> None:
         self.settings = settings
         self.clock = clock
         self.quorum = quorum
         self.node_id = settings.node.node_id
-        self.flusher = flusher
+        self.flusher = Flusher(self._log_failed)
         self.replicas = Replicas(
             self.node_id,
             directories,
             self.settings_of,
             producer_expiry_ms=settings.log.producer_id_expiration_ms,
+            on_failure=lambda partition, error: self._log_failed(partition.log, error),
         )
         self.fetch_sessions = FetchSessions(
             settings.network.fetch_session_cache_slots, lambda: chance.randrange(2**31)
@@ -62,6 +63,8 @@ class Broker:
         self.metadata_answers = MetadataAnswers()
         self.producer_ids = ProducerIds(quorum)
         self.tasks: set[asyncio.Task[None]] = set()
+        # Directories of deleted partitions, renamed, and when to remove them (file.delete.delay.ms).
+        self.deleted: list[tuple[int, str]] = []
         self._broker_apis = served(BROKER)
         self._controller_apis = served(CONTROLLER)
         self._on_partitions_changed: list[Callable[[], None]] = []
@@ -85,8 +88,13 @@ class Broker:
         return topic_settings(self.settings, dynamic, image.config(ResourceType.TOPIC, topic))
 
     def load(self) -> None:
-        for stray in self.replicas.load(self.image, self.clock.now()):
+        loaded = self.replicas.load(self.image, self.clock.now())
+        for stray in loaded.strays:
             log.warning("set aside a directory that belongs to no topic: path=%s", stray)
+        for problem in loaded.problems:
+            log.error("a partition is offline: %s", problem)
+        for partition in self.replicas:
+            _tell_recovery(partition)
         self.quorum.on_change(self.apply)
 
     def apply(self, image: ClusterImage, delta: Delta) -> None:
@@ -94,12 +102,12 @@ class Broker:
         now = self.clock.now()
         self.metadata_answers.forget()
         for topic in delta.deleted_topics:
-            logs = self.replicas.remove_topic(topic)
-            for deleted in logs:
-                deleted.delete()
+            for partition in self.replicas.remove_topic(topic):
+                self._delete(partition, now)
             self._wake_topic(topic.name, len(topic.partitions))
         for topic in delta.changed_topics:
-            self.replicas.apply_topic(image, topic, now)
+            for problem in self.replicas.apply_topic(image, topic, now):
+                log.error("a partition is offline: %s", problem)
         for key in delta.changed_configs:
             if key.resource_type == ResourceType.TOPIC:
                 self.replicas.reconfigure(image, key.resource_name)
@@ -108,6 +116,14 @@ class Broker:
                     self.replicas.reconfigure(image, name)
         for listener in self._on_partitions_changed:
             listener()
+
+    def _delete(self, partition: Partition, now: int) -> None:
+        try:
+            path = partition.log.delete()
+        except OSError as e:
+            self._log_failed(partition.log, e)
+        else:
+            self.deleted.append((now + partition.settings.file_delete_delay_ms, path))
 
     def on_partitions_changed(self, callback: Callable[[], None]) -> None:
         """Who remembers partitions forgets them when the metadata changes."""
@@ -124,13 +140,29 @@ class Broker:
         """Kafka's flush.messages: an append that reaches the number is acknowledged after the fsync."""
         return partition.settings.flush_messages != LONG_MAX
 
-    def after_flush(self, partitions: Sequence[Partition], then: Callable[[], None]) -> None:
-        now = self.clock.now()
-        logs = [p.log for p in partitions if p.log.needs_flush(now)]
-        if logs:
-            self.flusher.flush(logs, then)
-        else:
-            asyncio.get_running_loop().call_soon(then)
+    def needs_flush(self, partition: Partition) -> bool:
+        return self.acknowledges_after_flush(partition) and partition.log.needs_flush(
+            self.clock.now()
+        )
+
+    # -- disks that fail --------------------------------------------------------------------------------------------
+
+    def _log_failed(self, failed: Log, error: OSError) -> None:
+        for directory in self.replicas.directories:
+            if any(failed is each for each in directory.logs.values()):
+                self.directory_failed(directory, error)
+
+    def directory_failed(self, directory: LogDirectory, error: OSError) -> None:
+        """Take a directory offline, once and for good: its partitions answer KAFKA_STORAGE_ERROR, the others go on."""
+        if not directory.is_online:
+            return
+        directory.failure = error
+        log.critical("a data directory went offline: path=%s reason=%s", directory.path, error)
+        partitions = self.replicas.in_directory(directory)
+        for partition in partitions:
+            partition.go_offline()
+        for partition in partitions:
+            self.appended(partition)
 
     def park_fetch(self, fetch: Fetching, deadline: int) -> None:
         self.fetches.park(fetch, fetch.places(), deadline)
@@ -163,3 +195,19 @@ class Broker:
         for task in list(self.tasks):
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
+        await self.flusher.close()
+
+
+def _tell_recovery(partition: Partition) -> None:
+    """What opening a log after a crash found, if an operator should know."""
+    recovered = partition.log.recovered
+    if recovered.cut_bytes:
+        log.warning(
+            "cut a torn end off a log: partition=%s bytes=%s", partition.name, recovered.cut_bytes
+        )
+    if recovered.damaged:
+        log.error(
+            "a log is damaged below its recovery point, nothing was cut: partition=%s batches=%s",
+            partition.name,
+            list(recovered.damaged),
+        )

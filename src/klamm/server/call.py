@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from klamm.protocol.compile import encoder
 from klamm.server.network.connection import Answer, Buffer, Connection
+from klamm.server.network.long_answer import LongAnswer, Unread
 
 if TYPE_CHECKING:
     from klamm.server.api_table import Route, ServedApi
@@ -22,7 +23,7 @@ class Message(Protocol):
 
 
 # The answer of the rare handler that must wait for the controller; dispatch gives it a task.
-Later = Coroutine[Any, Any, "Message | EncodedBody | None"]
+Later = Coroutine[Any, Any, "Message | EncodedBody | LongBody | None"]
 
 
 class EncodedBody:
@@ -31,6 +32,15 @@ class EncodedBody:
     __slots__ = ("parts",)
 
     def __init__(self, parts: list[Buffer]) -> None:
+        self.parts = parts
+
+
+class LongBody:
+    """The same for a body whose record bytes are too many to be read before the client takes them."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: list[Buffer | Unread]) -> None:
         self.parts = parts
 
 
@@ -64,9 +74,11 @@ class Call:
         self.client_id: str | None = None
         self.now = broker.clock.now()
 
-    def encode(self, body: Message | EncodedBody) -> Answer:
+    def encode(self, body: Message | EncodedBody | LongBody) -> Answer:
         """The whole response frame: size, header, body."""
         flexible = self.route.has_flexible_response_header
+        if isinstance(body, LongBody):
+            return self._encode_long(body, b"\0" if flexible else b"")
         if isinstance(body, EncodedBody):
             size = 5 if flexible else 4
             for part in body.parts:
@@ -78,6 +90,12 @@ class Call:
         _HEADER.pack_into(out, 0, len(out) - 4, self.correlation_id)
         return (out,)
 
-    def finish(self, body: Message | EncodedBody | None) -> None:
+    def _encode_long(self, body: LongBody, tags: bytes) -> LongAnswer:
+        size = 4 + len(tags)
+        for part in body.parts:
+            size += len(part) if isinstance(part, Buffer) else part.size
+        return LongAnswer([_HEADER.pack(size, self.correlation_id) + tags, *body.parts])
+
+    def finish(self, body: Message | EncodedBody | LongBody | None) -> None:
         """Answer a parked call."""
         self.connection.finish(None if body is None else self.encode(body))

@@ -9,7 +9,7 @@ from struct import Struct, error
 from typing import TYPE_CHECKING, Any
 
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
-from klamm.protocol.wire import skip_tags
+from klamm.protocol.wire import OBJECT_BYTES_PER_FRAME_BYTE, OBJECT_ROOM, skip_tags
 from klamm.server.api_table import ServedApi
 from klamm.server.call import Call, Later
 from klamm.server.handlers.api_versions import unsupported_version
@@ -73,6 +73,7 @@ class Dispatcher:
         if reply is None or isinstance(reply, Parked):
             return reply
         if isinstance(reply, Coroutine):
+            call.connection.hold(_cost(len(frame)))
             self._spawn(call, request, reply)
             return PARKED
         return call.encode(reply)
@@ -112,6 +113,11 @@ class Dispatcher:
         if response is None:
             call.connection.close()
         return response
+
+
+def _cost(size: int) -> int:
+    """What a request of this size may take in memory at most: its frame, and the objects that it was decoded to."""
+    return size + min(64 * size, max(OBJECT_ROOM, OBJECT_BYTES_PER_FRAME_BYTE * size))
 
 
 def _read_client_id(frame: memoryview, size: int, is_flexible: bool) -> tuple[str | None, int]:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from struct import Struct
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from klamm.base.errors import ErrorCode
 from klamm.log.results import Slice
 from klamm.protocol.wire import put_uvarint
 from klamm.replication.fetch_sessions import FetchPartition
-from klamm.server.call import EncodedBody
+from klamm.server.call import EncodedBody, LongBody
 from klamm.server.network.connection import Buffer
+from klamm.server.network.long_answer import Unread
 
 _FIRST_WITH_LOG_START = 5
 _FIRST_WITH_SESSIONS = 7
@@ -60,7 +61,21 @@ def encode_fetch_response(
     version: int, *, error: int, session_id: int, results: Sequence[FetchResult]
 ) -> EncodedBody:
     writer = _Writer(version)
-    out = writer.out
+    _write(writer, error, session_id, results)
+    return EncodedBody(cast(list[Buffer], writer.finish()))
+
+
+def encode_long_fetch_response(
+    version: int, *, error: int, session_id: int, results: Sequence[FetchResult]
+) -> LongBody:
+    """The same without reading the records: they stay in their files until the client takes them."""
+    writer = _Writer(version, reads=False)
+    _write(writer, error, session_id, results)
+    return LongBody(writer.finish())
+
+
+def _write(writer: _Writer, error: int, session_id: int, results: Sequence[FetchResult]) -> None:
+    version, out = writer.version, writer.out
     out += (
         _SESSION.pack(0, error, session_id) if version >= _FIRST_WITH_SESSIONS else _INT32.pack(0)
     )
@@ -70,7 +85,6 @@ def encode_fetch_response(
         writer.topic(topic)
     if writer.flexible:
         writer.out.append(0)
-    return EncodedBody(writer.finish())
 
 
 def _by_topic(results: Sequence[FetchResult]) -> list[list[FetchResult]]:
@@ -87,15 +101,16 @@ def _by_topic(results: Sequence[FetchResult]) -> list[list[FetchResult]]:
 
 
 class _Writer:
-    __slots__ = ("flexible", "out", "parts", "version")
+    __slots__ = ("flexible", "out", "parts", "reads", "version")
 
-    def __init__(self, version: int) -> None:
+    def __init__(self, version: int, *, reads: bool = True) -> None:
         self.version = version
+        self.reads = reads
         self.flexible = version >= _FIRST_FLEXIBLE
         self.out = bytearray()
-        self.parts: list[Buffer] = []
+        self.parts: list[Buffer | Unread] = []
 
-    def finish(self) -> list[Buffer]:
+    def finish(self) -> list[Buffer | Unread]:
         self.parts.append(self.out)
         return self.parts
 
@@ -156,9 +171,16 @@ class _Writer:
                 self.out.append(0)
 
     def records(self, records: Slice | None) -> None:
-        data = b"" if records is None else records.read()
-        self.count(len(data))
-        if data:
-            self.parts.append(self.out)
-            self.parts.append(data)
-            self.out = bytearray()
+        if records is None:
+            self.count(0)
+            return
+        data: Buffer | Unread
+        if self.reads:
+            data = records.read()
+            self.count(len(data))
+        else:
+            data = records
+            self.count(records.size)
+        self.parts.append(self.out)
+        self.parts.append(data)
+        self.out = bytearray()

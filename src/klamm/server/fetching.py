@@ -6,16 +6,24 @@ left of the whole; the first batch found is returned whole even if it is larger 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.protocol.messages.fetch import FetchRequest
 from klamm.replication.fetch_sessions import FetchContext, FetchPartition
 from klamm.replication.partition import Isolation, Partition
-from klamm.server.fetch_response import Divergence, FetchResult, encode_fetch_response
+from klamm.server.fetch_response import (
+    Divergence,
+    FetchResult,
+    encode_fetch_response,
+    encode_long_fetch_response,
+)
+from klamm.server.network.long_answer import LONG_BYTES
 
 if TYPE_CHECKING:
-    from klamm.server.call import Call, EncodedBody
+    from klamm.server.call import Call, EncodedBody, LongBody
 
 
 _UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
@@ -41,30 +49,53 @@ class Fetching:
         self._unknown: int | None = None
         self._results: list[FetchResult] = []
 
+    @property
+    def cost(self) -> int:
+        """About what it takes in memory while it waits."""
+        return 1024 + 512 * len(self._context.partitions)
+
     def places(self) -> list[tuple[str, int]]:
         """The partitions whose growth may complete this fetch."""
-        found = (self._find(asked) for asked in self._context.partitions)
-        return [partition.name for partition in found if partition is not None]
+        found: list[tuple[str, int]] = []
+        for asked in self._context.partitions:
+            with suppress(ApiError):
+                found.append(self._get(asked).name)
+        return found
 
     def is_ready(self) -> bool:
-        """Read again. Enough bytes, an error, a divergence or nothing to wait for: all are worth an answer at once."""
-        partitions = self._context.partitions
+        """Read again. Enough bytes, an error, a divergence or nothing to wait for: all are worth an answer at once.
+
+        A partition that was never here is no reason to hurry as long as there are others: a client that keeps asking
+        for it would turn in circles.
+        """
         left = self._max_bytes
-        total = 0
-        urgent = not partitions
+        if left > LONG_BYTES and not self._call.connection.may_answer_long():
+            left = LONG_BYTES
+        total = unknown = 0
+        urgent = False
         self._results = results = []
-        for asked in partitions:
+        for asked in self._context.partitions:
             result = self._read(asked, left, total == 0)
             results.append(result)
             if result.records is not None:
                 size = result.records.size
                 total += size
                 left = max(0, left - size)
+            elif result.error in _UNKNOWN:
+                unknown += 1
             elif result.error or result.diverging is not None:
                 urgent = True
+        if unknown == len(results) or self._has_lost_any(unknown):
+            return True
         return urgent or total >= self._min_bytes
 
-    def answer(self) -> EncodedBody:
+    def _has_lost_any(self, unknown: int) -> bool:
+        """Whether a partition that was here at first is no more."""
+        if self._unknown is None:
+            self._unknown = unknown
+        return unknown > self._unknown
+
+    def answer(self) -> EncodedBody | LongBody:
         context = self._context
         results = self._results
         if context.session is not None:
@@ -78,9 +109,26 @@ class Fetching:
                     context.session.move_to_back(result.asked)
             if context.is_incremental:
                 results = told
-        return encode_fetch_response(
-            self._call.version, error=0, session_id=context.session_id, results=results
+        try:
+            return self._encode(results)
+        except OSError:
+            return self._encode([self._checked(result) for result in results])
+
+    def _encode(self, results: Sequence[FetchResult]) -> EncodedBody | LongBody:
+        is_long = sum(result.size for result in results) > LONG_BYTES
+        encode = encode_long_fetch_response if is_long else encode_fetch_response
+        return encode(
+            self._call.version, error=0, session_id=self._context.session_id, results=results
         )
+
+    def _checked(self, result: FetchResult) -> FetchResult:
+        """Reading failed while the answer was written: whose bytes cannot be read is told so, the others are served."""
+        try:
+            if result.records is not None:
+                result.records.read()
+        except OSError as e:
+            return FetchResult(result.asked, self._get(result.asked).failed(e).code)
+        return result
 
     def retry(self) -> bool:
         """A partition grew: answer if that is enough now."""
@@ -101,33 +149,31 @@ class Fetching:
         """The client is gone."""
         self._call.broker.fetches.done(self)
 
-    def _find(self, asked: FetchPartition) -> Partition | None:
+    def _get(self, asked: FetchPartition) -> Partition:
         name = asked.topic
         if not name:
             topic = self._call.broker.image.topics_by_id.get(asked.topic_id)
             if topic is None:
-                return None
+                raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
             name = topic.name
-        return self._call.broker.replicas.find(name, asked.index)
+        return self._call.broker.replicas.get(name, asked.index)
 
     def _read(self, asked: FetchPartition, left: int, min_one: bool) -> FetchResult:
-        partition = self._find(asked)
-        if partition is None:
-            return FetchResult(asked, self._why_unknown(asked))
         isolation = self._isolation
         diverging = records = aborted = None
         try:
+            partition = self._get(asked)
             partition.check_leader(asked.leader_epoch)
             if asked.last_fetched_epoch >= 0:
                 diverging = _divergence(partition, asked)
             if diverging is None:
                 most = asked.max_bytes if asked.max_bytes < left else left
                 records = partition.read(asked.offset, most, isolation=isolation, min_one=min_one)
+            stable = partition.last_stable_offset
+            if isolation == Isolation.READ_COMMITTED:
+                aborted = partition.aborted_transactions(asked.offset, stable) if records else []
         except ApiError as e:
             return FetchResult(asked, e.code)
-        stable = partition.last_stable_offset
-        if isolation == Isolation.READ_COMMITTED:
-            aborted = partition.log.aborted_transactions(asked.offset, stable) if records else []
         return FetchResult(
             asked,
             0,
@@ -139,15 +185,10 @@ class Fetching:
             diverging,
         )
 
-    def _why_unknown(self, asked: FetchPartition) -> int:
-        if asked.topic or asked.topic_id in self._call.broker.image.topics_by_id:
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return ErrorCode.UNKNOWN_TOPIC_ID
-
 
 def _divergence(partition: Partition, asked: FetchPartition) -> Divergence | None:
     epoch, end_offset = partition.end_of_epoch(asked.last_fetched_epoch)
-    if epoch < 0 or end_offset < 0:
+    if epoch < 0 or end_offset < 0 or asked.offset < partition.log.start_offset:
         raise ApiError(ErrorCode.OFFSET_OUT_OF_RANGE)
     if epoch < asked.last_fetched_epoch or end_offset < asked.offset:
         return Divergence(epoch, end_offset)

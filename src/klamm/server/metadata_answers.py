@@ -98,6 +98,15 @@ def offline_replicas(image: ClusterImage, replicas: tuple[int, ...]) -> list[int
 
 
 def unknown_topic(
-    name: str | None, error: int, topic_id: Uuid = ZERO_UUID
+    name: str | None,
+    error: int,
+    topic_id: Uuid = ZERO_UUID,
+    *,
+    with_operations: bool = False,
 ) -> MetadataResponseTopic:
-    return MetadataResponseTopic(error_code=error, name=name, topic_id=topic_id)
+    return MetadataResponseTopic(
+        error_code=error,
+        name=name,
+        topic_id=topic_id,
+        topic_authorized_operations=TOPIC_OPERATIONS if with_operations else NOT_ASKED,
+    )

@@ -24,11 +24,13 @@ from klamm.metadata.image import Endpoint
 from klamm.replication.log_directories import LogDirectory
 from klamm.server.broker import Broker
 from klamm.server.dispatch import Dispatcher
-from klamm.server.loops.flusher import Flusher
+from klamm.server.loops.cleaner_loop import CleanerLoop
 from klamm.server.loops.housekeeping import Housekeeping
 from klamm.server.loops.quorum_loop import MetadataQuorum
-from klamm.server.network.limits import Limits
+from klamm.server.network.limits import limits_of
 from klamm.server.network.listener import Listener
+from klamm.server.network.machine import raise_file_limit
+from klamm.server.network.shared import Shared
 from klamm.server.storage import DataDirectories, StorageError
 
 log = logging.getLogger(__name__)
@@ -53,6 +55,7 @@ def serve(settings: Settings, *, memory: bool = False, announce: Callable[[Ready
     temporary = _memory_directory() if memory else None
     if temporary is not None:
         settings = replace(settings, log=replace(settings.log, log_dirs=(temporary,)))
+    raise_file_limit()
     try:
         import uvloop
 
@@ -79,7 +82,7 @@ async def _run_until_stopped(settings: Settings, announce: Callable[[Ready], Non
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    node = Node(settings, on_failure=lambda _: stop.set())
+    node = Node(settings)
     await node.start()
     try:
         announce(node.ready)
@@ -95,14 +98,14 @@ async def _run_until_stopped(settings: Settings, announce: Callable[[Ready], Non
 class Node:
     """A broker with its own controller, in this process. `start` returns when clients can connect."""
 
-    def __init__(
-        self, settings: Settings, *, disk: Disk | None = None, on_failure: Callable[[OSError], None]
-    ) -> None:
+    def __init__(self, settings: Settings, *, disk: Disk | None = None) -> None:
         self._settings = settings
         self._disk = disk or RealDisk()
-        self._on_failure = on_failure
         self._stack = AsyncExitStack()
+        self._metadata_path = ""
+        # Set when the process should not end as if all were well.
         self.has_failed = False
+        self.broker: Broker
         self.ready: Ready
 
     async def start(self) -> None:
@@ -121,9 +124,8 @@ class Node:
         clock = SystemClock()
         chance = random.SystemRandom()
         data = stack.enter_context(DataDirectories.open(self._disk, settings, chance=chance))
+        self._metadata_path = data.metadata.path
         listeners = self._bind(stack)
-        flusher = Flusher(self._failed)
-        stack.push_async_callback(flusher.close)
         quorum = MetadataQuorum(
             self._disk,
             settings,
@@ -134,7 +136,7 @@ class Node:
             controller_endpoints=[
                 _endpoint(settings, each) for each in listeners if each.is_controller
             ],
-            on_failure=self._failed,
+            on_failure=self._metadata_failed,
         )
         stack.push_async_callback(quorum.close)
         await quorum.start()
@@ -144,7 +146,6 @@ class Node:
             chance=chance,
             quorum=quorum,
             directories=[LogDirectory(self._disk, each.path, each.id) for each in data.all],
-            flusher=flusher,
         )
         broker.load()
         stack.callback(
@@ -154,43 +155,38 @@ class Node:
         self._keep_house(stack, broker)
         for listener in listeners:
             await listener.serve(Dispatcher(broker, broker.apis_of(listener), broker.tasks))
+            # Closed before everything that was opened since it was bound: nobody is served by a broker that stops.
+            stack.callback(listener.close)
+        self.broker = broker
         self.ready = self._ready(listeners, data)
 
     def _bind(self, stack: AsyncExitStack) -> list[Listener]:
-        network = self._settings.network
-        limits = Limits(
-            max_request_bytes=network.socket_request_max_bytes,
-            max_idle_ms=network.connections_max_idle_ms,
-            max_connections=network.max_connections,
-            max_connections_per_ip=network.max_connections_per_ip,
-            overrides_per_ip=network.connections_per_ip_overrides(),
-            backlog=network.socket_listen_backlog_size,
-        )
+        shared = Shared(limits_of(self._settings.network))
+        stack.callback(shared.close)
         advertised = {each.name for each in self._settings.listeners.advertised()}
         controllers = {each.name for each in self._settings.listeners.for_controllers()}
         listeners = []
         for address in self._settings.listeners.all():
-            listener = _bind_one(address, limits, is_controller=address.name in controllers)
+            listener = _bind_one(address, shared, is_controller=address.name in controllers)
             listener.is_advertised = address.name in advertised
             stack.callback(listener.close)
             listeners.append(listener)
         return listeners
 
     def _keep_house(self, stack: AsyncExitStack, broker: Broker) -> None:
-        task = asyncio.get_running_loop().create_task(Housekeeping(broker).run())
+        cleaner = CleanerLoop(broker)
+        stack.push_async_callback(cleaner.close)
+        for work in (cleaner.run(), Housekeeping(broker).run()):
+            task = asyncio.get_running_loop().create_task(work)
+            stack.push_async_callback(_cancel, task)
 
-        async def stop() -> None:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
-
-        stack.push_async_callback(stop)
-
-    def _failed(self, error: OSError) -> None:
-        """A disk that failed to sync cannot be trusted again: stop before anything else is acknowledged."""
-        log.critical("a data directory failed, the broker stops: %s", error)
+    def _metadata_failed(self, error: OSError) -> None:
+        """Nothing about the cluster can change any more; what is on other disks is still served."""
+        log.critical("the metadata log failed, restart the broker when its disk is well: %s", error)
         self.has_failed = True
-        self._on_failure(error)
+        for directory in self.broker.replicas.directories:
+            if directory.path == self._metadata_path:
+                self.broker.directory_failed(directory, error)
 
     def _ready(self, listeners: list[Listener], data: DataDirectories) -> Ready:
         first = next(listener for listener in listeners if not listener.is_controller)
@@ -202,15 +198,21 @@ class Node:
         )
 
 
+async def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
 def _reachable(host: str) -> str:
     """A name for an address that stands for every interface."""
     return "localhost" if host in ("::", "0.0.0.0") else host
 
 
-def _bind_one(address: ListenerAddress, limits: Limits, *, is_controller: bool) -> Listener:
+def _bind_one(address: ListenerAddress, shared: Shared, *, is_controller: bool) -> Listener:
     try:
         return Listener(
-            address.name, address.host, address.port, limits=limits, is_controller=is_controller
+            address.name, address.host, address.port, shared=shared, is_controller=is_controller
         )
     except OSError as e:
         where = f"{address.host or '*'}:{address.port}"

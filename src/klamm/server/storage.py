@@ -96,7 +96,6 @@ class DataDirectories:
             # Only a real disk has other processes on it.
             if isinstance(disk, RealDisk):
                 for path in paths.all:
-                    disk.mkdir(path)
                     locks.append(_lock(path))
             node_id = settings.node.node_id
             ensure_formatted(disk, paths, node_id=node_id, chance=chance, now=clock.now())
@@ -152,8 +151,8 @@ def format_directories(
     for path in missing:
         kind = "metadata" if path == directories.metadata else "data"
         lines.append(f"Formatting {kind} directory {path} with metadata.version {release}.")
-        directory_id = random_uuid(chance)
-        assert directory_id not in taken
+        while (directory_id := random_uuid(chance)) in taken:
+            pass
         taken.add(directory_id)
         identity = Identity(cluster_id, node_id, directory_id)
         _format(disk, path, identity, features, now)
@@ -277,6 +276,7 @@ def _meta_properties(identity: Identity, now: Ms) -> bytes:
 
 def _lock(directory: str) -> int:
     try:
+        os.makedirs(directory, exist_ok=True)
         file = os.open(f"{directory}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise StorageError(f"{directory} cannot be used: {error.strerror}.") from error

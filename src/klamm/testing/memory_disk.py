@@ -1,15 +1,31 @@
 """A disk in memory that forgets what was not forced to it.
 
 `crash` does what a power failure does: bytes written since the last fsync of a file survive in part, in any mixture,
-the last of them torn; names created, renamed or removed since the last fsync of their directory may be as before.
-Directories themselves are durable at once, which is a kindness of this disk and not of real ones.
+the last of them torn; names created, renamed or removed since the last fsync of their directory may be as before, and
+so may a new directory whose parent was not synced. Two kindnesses that real disks do not have: changes of names in one
+directory survive in the order in which they were made, and a directory that is renamed or removed whole is so at once.
 """
 
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from random import Random
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Loss(Enum):
+    """What a crash does to that which was not synced."""
+
+    NOTHING = "nothing"  # it stays: the process was killed, the machine was not
+    ALL = "all"
+    TORN = "torn"  # it survives in order up to a write, of which only the beginning does
+    REORDERED = "reordered"  # any of it survives, or only its place, filled with zeros
+    ANY = "any"
 
 
 @dataclass(slots=True)
@@ -31,6 +47,10 @@ class _Change:
     def torn(self, rng: Random) -> _Change:
         return _Change(self.position, self.data and self.data[: rng.randrange(len(self.data) + 1)])
 
+    def zeroed(self) -> _Change:
+        """The file had grown, but the bytes had not arrived."""
+        return _Change(self.position, self.data and bytes(len(self.data)))
+
 
 @dataclass(slots=True, eq=False)
 class _Node:
@@ -49,20 +69,31 @@ class _Node:
         self.durable = bytes(self.content)
         self.pending.clear()
 
-    def after_crash(self, rng: Random) -> _Node:
-        """What is left: either the oldest changes up to one that is torn, or any of them."""
+    def after_crash(self, rng: Random, loss: Loss) -> _Node:
         survivor = _Node(bytearray(self.durable), modified_ms=self.modified_ms)
-        pending = self.pending
-        if rng.random() < 0.5:
-            kept = pending[: rng.randrange(len(pending) + 1)]
-        else:
-            kept = [change for change in pending if rng.random() < 0.5]
-        for change in kept[:-1]:
+        for change in self._survivors(rng, loss):
             change.apply(survivor.content)
-        for change in kept[-1:]:
-            (change if rng.random() < 0.5 else change.torn(rng)).apply(survivor.content)
         survivor.durable = bytes(survivor.content)
         return survivor
+
+    def _survivors(self, rng: Random, loss: Loss) -> list[_Change]:
+        if loss is Loss.REORDERED:
+            kept = [change for change in self.pending if rng.random() < 0.5]
+            return [change.zeroed() if rng.random() < 0.2 else change for change in kept]
+        kept = _first_of(self.pending, rng, loss)
+        if loss is Loss.TORN and kept:
+            kept[-1] = kept[-1].torn(rng)
+        return kept
+
+    def fork(self) -> _Node:
+        return _Node(bytearray(self.content), self.durable, list(self.pending), self.modified_ms)
+
+
+def _first_of(changes: Sequence[T], rng: Random, loss: Loss) -> list[T]:
+    """Changes that survive in the order in which they were made."""
+    if loss is Loss.NOTHING:
+        return list(changes)
+    return [] if loss is Loss.ALL else list(changes[: rng.randrange(len(changes) + 1)])
 
 
 # What happened to the names of a directory: names that went, and names that came.
@@ -116,22 +147,51 @@ class MemoryDisk:
         self._durable_names: _Names = {}
         self._pending: dict[str, list[_NameChange]] = {}
         self._directories: set[str] = set()
+        # By parent: directories made since it was last synced.
+        self._new_directories: dict[str, list[str]] = {}
         self._failing: dict[str, str] = {}
 
     # Faults ------------------------------------------------------------------------------------
 
-    def crash(self, rng: Random) -> None:
+    def crash(self, rng: Random, loss: Loss = Loss.ANY) -> None:
         """Power off and on again: only what was synced is sure to be there."""
+        if loss is Loss.ANY:
+            loss = rng.choice((Loss.TORN, Loss.REORDERED))
         for changes in self._pending.values():
-            for gone, came in changes[: rng.randrange(len(changes) + 1)]:
+            for gone, came in _first_of(changes, rng, loss):
                 _apply(self._durable_names, gone, came)
         self._pending.clear()
+        for made in self._new_directories.values():
+            for directory in made[len(_first_of(made, rng, loss)) :]:
+                self._forget_below(directory)
+        self._new_directories.clear()
         survivors: dict[int, _Node] = {}
         for name, node in self._durable_names.items():
             if id(node) not in survivors:
-                survivors[id(node)] = node.after_crash(rng)
+                survivors[id(node)] = node.after_crash(rng, loss)
             self._durable_names[name] = survivors[id(node)]
         self._names = dict(self._durable_names)
+
+    def fork(self) -> MemoryDisk:
+        """Another disk in the same state, which then goes its own way."""
+        forked = MemoryDisk()
+        forked.now_ms = self.now_ms
+        nodes: dict[int, _Node] = {}
+
+        def copied(names: _Names) -> _Names:
+            return {
+                name: nodes.get(id(node)) or nodes.setdefault(id(node), node.fork())
+                for name, node in list(names.items())
+            }
+
+        forked._names, forked._durable_names = copied(self._names), copied(self._durable_names)
+        for directory, changes in list(self._pending.items()):
+            forked._pending[directory] = [(gone, copied(came)) for gone, came in list(changes)]
+        forked._directories = set(self._directories)
+        forked._new_directories = {
+            parent: list(made) for parent, made in list(self._new_directories.items())
+        }
+        return forked
 
     def fail(self, operation: str, suffix: str = "") -> None:
         """From now on the operation raises EIO for paths with this ending. `heal` ends it."""
@@ -141,6 +201,7 @@ class MemoryDisk:
         self._failing.clear()
 
     def may_fail(self, operation: str, path: str) -> None:
+        """Called before every operation that can fail, and so before every one that changes anything."""
         if operation in self._failing and path.endswith(self._failing[operation]):
             raise OSError(errno.EIO, f"{operation} was told to fail", path)
 
@@ -149,6 +210,7 @@ class MemoryDisk:
     def open(self, path: str, create: bool = False) -> MemoryFile:
         self.may_fail("open", path)
         if create and path not in self._names:
+            self.may_fail("create", path)
             self._check_parent(path)
             self._change_names(path, (), {path: _Node(modified_ms=self.now_ms)})
         return MemoryFile(self, path, self._node(path))
@@ -163,10 +225,12 @@ class MemoryDisk:
         file.pwrite(data, 0)
 
     def write_atomic(self, path: str, data: bytes) -> None:
+        """In the same steps as the real one, so that a crash can come between them."""
+        temporary = path + ".tmp"
+        self.write(temporary, data)
         self.may_fail("fsync", path)
-        self._check_parent(path)
-        node = _Node(bytearray(data), bytes(data), modified_ms=self.now_ms)
-        self._change_names(path, (), {path: node})
+        self._node(temporary).sync()
+        self.rename(temporary, path)
         self.fsync_dir(_parent(path))
 
     def listdir(self, path: str) -> list[str]:
@@ -181,27 +245,28 @@ class MemoryDisk:
         return sorted(below)
 
     def mkdir(self, path: str) -> None:
-        while path and path not in self._directories:
+        if path and path not in self._directories:
+            self.may_fail("mkdir", path)
+            self.mkdir(_parent(path))
             self._directories.add(path)
-            path = _parent(path)
+            if _parent(path):
+                self._new_directories.setdefault(_parent(path), []).append(path)
 
     def rename(self, old: str, new: str) -> None:
+        self.may_fail("rename", old)
         if old in self._directories:
             self._rename_directory(old, new)
         else:
             self._change_names(old, (old,), {new: self._node(old)})
 
     def remove(self, path: str) -> None:
+        self.may_fail("remove", path)
         self._node(path)
         self._change_names(path, (path,), {})
 
     def rmtree(self, path: str) -> None:
-        inside = path + "/"
-        self._directories = {d for d in self._directories if d != path and not d.startswith(inside)}
-        for names in (self._names, self._durable_names):
-            for name in [name for name in names if name.startswith(inside)]:
-                del names[name]
-        self._pending.pop(path, None)
+        self.may_fail("rmtree", path)
+        self._forget_below(path)
 
     def exists(self, path: str) -> bool:
         return path in self._names or path in self._directories
@@ -214,6 +279,7 @@ class MemoryDisk:
 
     def fsync_dir(self, path: str) -> None:
         self.may_fail("fsync_dir", path)
+        self._new_directories.pop(path, None)
         for gone, came in self._pending.pop(path, ()):
             _apply(self._durable_names, gone, came)
 
@@ -233,18 +299,33 @@ class MemoryDisk:
         _apply(self._names, gone, came)
         self._pending.setdefault(_parent(path), []).append((gone, came))
 
-    def _rename_directory(self, old: str, new: str) -> None:
-        self.fsync_dir(old)
-        inside = old + "/"
+    def _forget_below(self, path: str) -> None:
+        for directory in [d for d in self._directories if _is_within(d, path)]:
+            self._directories.discard(directory)
+            self._pending.pop(directory, None)
         for names in (self._names, self._durable_names):
-            for name in [name for name in names if name.startswith(inside)]:
+            for name in [name for name in names if _is_within(name, path)]:
+                del names[name]
+
+    def _rename_directory(self, old: str, new: str) -> None:
+        moved = {d: new + d[len(old) :] for d in self._directories if _is_within(d, old)}
+        for directory in moved:
+            self.fsync_dir(directory)
+        made = self._new_directories.get(_parent(old), [])
+        if old in made:
+            made.remove(old)
+        for names in (self._names, self._durable_names):
+            for name in [name for name in names if _is_within(name, old)]:
                 names[new + name[len(old) :]] = names.pop(name)
-        self._directories.discard(old)
-        self._directories.add(new)
+        self._directories = {moved.get(d, d) for d in self._directories}
 
 
 def _parent(path: str) -> str:
     return path.rpartition("/")[0]
+
+
+def _is_within(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(directory + "/")
 
 
 def _apply(names: _Names, gone: tuple[str, ...], came: _Names) -> None:

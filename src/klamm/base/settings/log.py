@@ -1,9 +1,8 @@
-"""Where the data lies and how it is kept: directories, segments, retention, cleaning.
+"""Where the data lies and how it is kept: directories, segments, retention.
 
 Most rows are defaults for topics; those have no field here, because a log reads its TopicSettings only.
 """
 
-import sys
 from dataclasses import dataclass, replace
 
 from klamm.base.settings.checks import ListOf
@@ -147,13 +146,6 @@ TOPIC_DEFAULTS: tuple[Setting, ...] = (
 # fmt: off
 ROWS: tuple[Setting, ...] = (
     accepted("cordoned.log.dirs", Kind.LIST, (), mode=Mode.PER_BROKER, doc="Data directories that get no new partitions."),
-    accepted("log.cleaner.enable", Kind.BOOLEAN, True, doc="Run the log cleaner."),
-    accepted("log.cleaner.threads", Kind.INT, 1, at_least=0, mode=Mode.CLUSTER_WIDE, doc="Threads that compact logs."),
-    accepted("log.cleaner.io.max.bytes.per.second", Kind.DOUBLE, sys.float_info.max, mode=Mode.CLUSTER_WIDE, doc="Most bytes per second that the cleaner reads and writes."),
-    accepted("log.cleaner.dedupe.buffer.size", Kind.LONG, 134_217_728, mode=Mode.CLUSTER_WIDE, doc="Memory for the map of keys while a log is compacted, shared by all cleaner threads."),
-    accepted("log.cleaner.io.buffer.size", Kind.INT, 524_288, at_least=0, mode=Mode.CLUSTER_WIDE, doc="Memory for the cleaner's read and write buffers."),
-    accepted("log.cleaner.io.buffer.load.factor", Kind.DOUBLE, 0.9, mode=Mode.CLUSTER_WIDE, doc="How full the cleaner's map of keys may become."),
-    accepted("log.cleaner.backoff.ms", Kind.LONG, 15_000, at_least=0, mode=Mode.CLUSTER_WIDE, doc="Time the cleaner sleeps when there is nothing to clean."),
     accepted("log.dir.failure.timeout.ms", Kind.LONG, 30_000, at_least=1, doc="Time after which a broker that cannot report a failed directory stops."),
     accepted("num.recovery.threads.per.data.dir", Kind.INT, 2, at_least=1, mode=Mode.CLUSTER_WIDE, doc="Threads that open and recover the logs of one directory."),
     accepted("num.replica.alter.log.dirs.threads", Kind.INT, None, doc="Threads that move replicas between data directories."),

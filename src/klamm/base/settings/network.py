@@ -48,7 +48,7 @@ class NetworkSettings:
         INT_MAX,
         at_least=0,
         mode=Mode.CLUSTER_WIDE,
-        doc="Most connections at one time.",
+        doc="Most connections at one time, and at most 80 % of the open files allowed; further ones wait.",
     )
     max_connections_per_ip: int = setting(
         "max.connections.per.ip",
@@ -64,6 +64,21 @@ class NetworkSettings:
         "",
         mode=Mode.CLUSTER_WIDE,
         doc="Other limits for single addresses, as host:count pairs.",
+    )
+    max_connection_creation_rate: int = setting(
+        "max.connection.creation.rate",
+        Kind.INT,
+        INT_MAX,
+        at_least=0,
+        mode=Mode.CLUSTER_WIDE,
+        doc="Most new connections per second; further ones wait to be accepted.",
+    )
+    queued_max_request_bytes: int = setting(
+        "queued.max.request.bytes",
+        Kind.LONG,
+        -1,
+        doc="Memory for requests that are not complete or wait and for answers that are not read, over all "
+        "connections; -1 for a quarter of the machine's, 512 MiB at most.",
     )
     fetch_max_bytes: int = setting(
         "fetch.max.bytes",
@@ -103,8 +118,6 @@ class NetworkSettings:
 ROWS: tuple[Setting, ...] = (
     accepted("num.network.threads", Kind.INT, 3, at_least=1, mode=Mode.CLUSTER_WIDE, doc="Threads that read and write sockets in Kafka; klamm does it in one loop."),
     accepted("queued.max.requests", Kind.INT, 500, at_least=1, doc="Requests that may wait for a handler in Kafka before its network threads stop reading."),
-    accepted("queued.max.request.bytes", Kind.LONG, -1, doc="Bytes of requests that may wait for a handler in Kafka; -1 for no limit."),
-    accepted("max.connection.creation.rate", Kind.INT, INT_MAX, at_least=0, mode=Mode.CLUSTER_WIDE, doc="Most new connections per second."),
     accepted("connection.failed.authentication.delay.ms", Kind.INT, 100, at_least=0, doc="Time by which the answer to a failed login is held back."),
     accepted("socket.connection.setup.timeout.ms", Kind.LONG, 10_000, doc="Longest wait for a connection to another node."),
     accepted("socket.connection.setup.timeout.max.ms", Kind.LONG, 30_000, doc="Longest wait for a connection to another node after repeated failures."),

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from klamm.base.settings import (
+    cleaner,
     client_metrics,
     group,
     group_overrides,
@@ -32,6 +33,7 @@ THEMES: Mapping[str, tuple[Setting, ...]] = MappingProxyType(
         "Network and requests": (*settings_of(network.NetworkSettings).values(), *network.ROWS),
         "Topics": (*settings_of(topics.TopicsSettings).values(), *topics.ROWS),
         "Log": (*settings_of(log.LogSettings).values(), *log.ROWS),
+        "Log cleaner": (*settings_of(cleaner.CleanerSettings).values(), *cleaner.ROWS),
         "Defaults for topics": log.TOPIC_DEFAULTS,
         "Quorum and metadata": (*settings_of(quorum.QuorumSettings).values(), *quorum.ROWS),
         "Replication": replication.ROWS,

@@ -67,7 +67,6 @@ class TopicSettings:
         _DAY_MS,
         at_least=0,
         synonyms=_broker("log.cleaner.delete.retention.ms"),
-        effective=False,
         doc="How long a compacted topic keeps the tombstone of a deleted key, so that slow readers still see it.",
     )
     file_delete_delay_ms: int = setting(
@@ -142,7 +141,6 @@ class TopicSettings:
         LONG_MAX,
         at_least=1,
         synonyms=_broker("log.cleaner.max.compaction.lag.ms"),
-        effective=False,
         doc="Longest time a record of a compacted topic may wait to be compacted.",
     )
     max_message_bytes: int = setting(
@@ -184,7 +182,6 @@ class TopicSettings:
         at_least=0,
         at_most=1,
         synonyms=_broker("log.cleaner.min.cleanable.ratio"),
-        effective=False,
         doc="Share of a compacted log that must be new before it is compacted again.",
     )
     min_compaction_lag_ms: int = setting(
@@ -193,7 +190,6 @@ class TopicSettings:
         0,
         at_least=0,
         synonyms=_broker("log.cleaner.min.compaction.lag.ms"),
-        effective=False,
         doc="Shortest time a record of a compacted topic is left alone.",
     )
     min_insync_replicas: int = setting(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -103,51 +104,47 @@ def _read_epochs(directory: Path, report: Report) -> LeaderEpochs:
         return LeaderEpochs()
     for earlier, later in zip(epochs.entries, epochs.entries[1:], strict=False):
         if later.epoch <= earlier.epoch or later.start_offset < earlier.start_offset:
-            report.blame(
-                path,
-                f"epoch {later.epoch} at {later.start_offset} does not follow epoch {earlier.epoch} at {earlier.start_offset}",
-            )
+            report.blame(path, f"{later} does not follow {earlier}")
     return epochs
 
 
 def _check_segment(path: Path, epochs: LeaderEpochs, report: Report, *, deep: bool) -> Map:
     segment = Map(files.base_offset_of(path))
     report.segments += 1
-    expected = max(segment.base, report.end_offset)
     if segment.base < report.end_offset:
         report.blame(
             path, f"begins at {segment.base}, but the segment before it ends at {report.end_offset}"
         )
-    data = files.contents(path)
+    report.end_offset = max(segment.base, report.end_offset)
     epoch = -1
     try:
-        for batch in files.walk(data):
-            header = batch.header
-            if header.base_offset < expected:
-                report.blame(
-                    path,
-                    f"byte {batch.position}: offset {header.base_offset} comes after {expected - 1}",
-                )
-            if header.leader_epoch < epoch:
-                report.blame(
-                    path,
-                    f"byte {batch.position}: leader epoch {header.leader_epoch} comes after {epoch}",
-                )
-            if epochs.entries and epochs.epoch_of(header.base_offset) != header.leader_epoch:
-                report.blame(
-                    path,
-                    f"byte {batch.position}: epoch {header.leader_epoch}, but {files.EPOCHS} says {epochs.epoch_of(header.base_offset)}",
-                )
+        for batch in files.walk(files.contents(path)):
+            for problem in _misplaced(batch, report.end_offset, epoch, epochs):
+                report.blame(path, f"byte {batch.position}: {problem}")
             _check_batch(path, batch, segment, report, deep=deep)
-            expected, epoch = header.last_offset + 1, header.leader_epoch
+            report.end_offset = max(batch.header.last_offset + 1, report.end_offset)
             report.batches += 1
-            report.records += header.count
+            report.records += batch.header.count
             if report.start_offset is None:
-                report.start_offset = header.base_offset
+                report.start_offset = batch.header.base_offset
+            epoch = batch.header.leader_epoch
     except CorruptFrame as error:
         report.blame(path, str(error))
-    report.end_offset = max(expected, report.end_offset)
     return segment
+
+
+def _misplaced(
+    batch: Batch, expected_offset: int, last_epoch: int, epochs: LeaderEpochs
+) -> Iterator[str]:
+    offset, epoch = batch.header.base_offset, batch.header.leader_epoch
+    if offset < expected_offset:
+        yield f"offset {offset} comes after {expected_offset - 1}"
+    if epoch < last_epoch:
+        yield f"leader epoch {epoch} comes after {last_epoch}"
+    # Below the log's start, which DeleteRecords moves into the middle of a segment, the history knows nothing.
+    known = epochs.epoch_of(offset)
+    if known is not None and known != epoch:
+        yield f"epoch {epoch}, but {files.EPOCHS} says {known}"
 
 
 def _check_batch(path: Path, batch: Batch, segment: Map, report: Report, *, deep: bool) -> None:

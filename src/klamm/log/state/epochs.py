@@ -35,7 +35,8 @@ class LeaderEpochs:
     def parse(cls, text: str) -> LeaderEpochs:
         """Raises ValueError for text that is not a checkpoint, as after a crash in the middle of a write."""
         version, count, *lines = text.split("\n")
-        entries = [EpochStart(*map(int, line.split(" "))) for line in lines if line]
+        pairs = [line.split(" ") for line in lines if line]
+        entries = [EpochStart(int(epoch), int(start)) for epoch, start in pairs]
         if int(version) != 0 or int(count) != len(entries):
             raise ValueError("not a leader epoch checkpoint")
         return cls(entries)
@@ -93,7 +94,7 @@ class LeaderEpochs:
     def truncate_from_start(self, start_offset: int) -> None:
         """The log's beginning was dropped: the epoch in force there now begins there."""
         found = bisect_right(self._entries, start_offset, key=_start_of)
-        if found and self._entries[found - 1].start_offset < start_offset:
+        if found and self._entries[0].start_offset < start_offset:
             first = EpochStart(self._entries[found - 1].epoch, start_offset)
             self._replace([first, *self._entries[found:]])
 

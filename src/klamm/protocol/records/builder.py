@@ -77,7 +77,7 @@ def build_batch(
         base_sequence=base_sequence,
         count=count,
     )
-    return _assemble(header, payload if codec is Codec.NONE else compress(codec, payload, level))
+    return assemble(header, payload if codec is Codec.NONE else compress(codec, payload, level))
 
 
 def rewrite_codec(
@@ -89,10 +89,10 @@ def rewrite_codec(
     """The same batch under another codec; the records' bytes stay as they are."""
     header, payload = open_batch(batch, max_size=max_size)
     attributes = header.attributes & ~CODEC_MASK | codec
-    return _assemble(header._replace(attributes=attributes), compress(codec, payload, level))
+    return assemble(header._replace(attributes=attributes), compress(codec, payload, level))
 
 
-def _assemble(header: BatchHeader, payload: BytesLike) -> bytearray:
+def assemble(header: BatchHeader, payload: BytesLike) -> bytearray:
     """Header and payload as one batch; length and checksum are made here."""
     size = HEADER_SIZE + len(payload)
     batch = bytearray(HEADER_SIZE)
@@ -107,15 +107,15 @@ def _append_record(
 ) -> None:
     _, _, key, value, headers = record
     body = bytearray(1)  # The attributes of a record say nothing yet.
-    body += _varint(timestamp_delta)
-    body += _varint(offset_delta)
+    body += varint(timestamp_delta)
+    body += varint(offset_delta)
     _append_nullable(body, key)
     _append_nullable(body, value)
-    body += _varint(len(headers))
+    body += varint(len(headers))
     for name, header_value in headers:
         _append_nullable(body, name.encode())
         _append_nullable(body, header_value)
-    payload += _varint(len(body))
+    payload += varint(len(body))
     payload += body
 
 
@@ -123,11 +123,11 @@ def _append_nullable(body: bytearray, data: BytesLike | None) -> None:
     if data is None:
         body += _VARINT_OF_NULL
     else:
-        body += _varint(len(data))
+        body += varint(len(data))
         body += data
 
 
-def _varint(number: int) -> bytes:
+def varint(number: int) -> bytes:
     if 0 <= number < _COMMON:
         return _VARINTS[number]
     return _encode_varint(number)

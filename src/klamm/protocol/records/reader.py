@@ -87,24 +87,24 @@ def _records(header: BatchHeader, data: bytes) -> Iterator[Record]:
             raw = data[at]
             at += 1
             if raw > 127:
-                raw, at = _longer_varint(data, at, raw)
+                raw, at = longer_varint(data, at, raw)
             end = at + ((raw >> 1) ^ -(raw & 1))
             at += 1  # The attributes of a record say nothing yet.
             raw = data[at]
             at += 1
             if raw > 127:
-                raw, at = _longer_varint(data, at, raw)
+                raw, at = longer_varint(data, at, raw)
             timestamp = base_timestamp + ((raw >> 1) ^ -(raw & 1))
             raw = data[at]
             at += 1
             if raw > 127:
-                raw, at = _longer_varint(data, at, raw)
+                raw, at = longer_varint(data, at, raw)
             delta = (raw >> 1) ^ -(raw & 1)
             if not least <= delta <= last:
                 raise CorruptFrame(f"offset delta {delta} is not in {least} to {last}")
             least = delta + 1
-            key, at = _nullable(data, at)
-            value, at = _nullable(data, at)
+            key, at = nullable(data, at)
+            value, at = nullable(data, at)
             headers: Sequence[Header] = ()
             if data[at]:
                 headers, at = _headers(data, at)
@@ -119,7 +119,7 @@ def _records(header: BatchHeader, data: bytes) -> Iterator[Record]:
             yield Record(base_offset + delta, timestamp, key, value, headers)
     except IndexError:
         raise CorruptFrame("the records run past the end of the batch") from None
-    _check_end(data, at)
+    check_end(data, at)
 
 
 def _keys(header: BatchHeader, data: bytes) -> Iterator[tuple[int, bytes | None]]:
@@ -134,7 +134,7 @@ def _keys(header: BatchHeader, data: bytes) -> Iterator[tuple[int, bytes | None]
             if not least <= delta <= last:
                 raise CorruptFrame(f"offset delta {delta} is not in {least} to {last}")
             least = delta + 1
-            key, at = _nullable(data, at)
+            key, at = nullable(data, at)
             # A slice past the end is cut short without a word, so the ends are compared before it is used.
             if not at <= end <= len(data):
                 raise CorruptFrame("a key runs past the end of its record")
@@ -142,19 +142,19 @@ def _keys(header: BatchHeader, data: bytes) -> Iterator[tuple[int, bytes | None]
             at = end
     except IndexError:
         raise CorruptFrame("the records run past the end of the batch") from None
-    _check_end(data, at)
+    check_end(data, at)
 
 
-def _check_end(data: bytes, at: int) -> None:
+def check_end(data: bytes, at: int) -> None:
     if at != len(data):
         raise CorruptFrame(f"{len(data) - at} bytes are left over after the last record")
 
 
-def _nullable(data: bytes, at: int) -> tuple[bytes | None, int]:
+def nullable(data: bytes, at: int) -> tuple[bytes | None, int]:
     length = data[at]
     at += 1
     if length > 127:
-        length, at = _longer_varint(data, at, length)
+        length, at = longer_varint(data, at, length)
     if length & 1:
         if length != 1:
             raise CorruptFrame(f"a length of {-(length >> 1) - 1}")
@@ -170,10 +170,10 @@ def _headers(data: bytes, at: int) -> tuple[list[Header], int]:
         raise CorruptFrame(f"{count} headers in {len(data) - at} bytes")
     headers: list[Header] = []
     for _ in range(count):
-        name, at = _nullable(data, at)
+        name, at = nullable(data, at)
         if name is None:
             raise CorruptFrame("a header without a name")
-        value, at = _nullable(data, at)
+        value, at = nullable(data, at)
         # The user's data, stored as it came: like Java, show what is not UTF-8 as well as it goes.
         headers.append((name.decode(errors="replace"), value))
     return headers, at
@@ -183,11 +183,11 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     raw = data[at]
     at += 1
     if raw > 127:
-        raw, at = _longer_varint(data, at, raw)
+        raw, at = longer_varint(data, at, raw)
     return (raw >> 1) ^ -(raw & 1), at
 
 
-def _longer_varint(data: bytes, at: int, first: int) -> tuple[int, int]:
+def longer_varint(data: bytes, at: int, first: int) -> tuple[int, int]:
     """The rest of a varint whose first byte announced more; still in zigzag form."""
     byte = data[at]
     at += 1

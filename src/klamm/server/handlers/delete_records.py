@@ -27,9 +27,7 @@ def handle(request: DeleteRecordsRequest, call: Call) -> DeleteRecordsResponse:
 def _delete(topic: str, asked: DeleteRecordsPartition, call: Call) -> DeleteRecordsPartitionResult:
     index = asked.partition_index
     try:
-        partition = call.broker.replicas.find(topic, index)
-        if partition is None:
-            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        partition = call.broker.replicas.get(topic, index)
         if "delete" not in partition.settings.cleanup_policy:
             raise ApiError(ErrorCode.POLICY_VIOLATION)
         low_watermark = partition.delete_records(asked.offset)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from klamm.base.errors import ErrorCode
 from klamm.protocol.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
@@ -29,6 +30,10 @@ def handle(request: DescribeLogDirsRequest, call: Call) -> DescribeLogDirsRespon
 
 
 def _describe(directory: LogDirectory, asked: set[tuple[str, int]] | None) -> DescribeLogDirsResult:
+    if not directory.is_online:
+        return DescribeLogDirsResult(
+            error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=os.path.abspath(directory.path)
+        )
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
     for name, log in directory.logs.items():
         if asked is None or name in asked:

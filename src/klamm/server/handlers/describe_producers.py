@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.errors import ApiError
 from klamm.protocol.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -27,9 +27,7 @@ def handle(request: DescribeProducersRequest, call: Call) -> DescribeProducersRe
 
 def _answer(topic: str, index: int, call: Call) -> PartitionResponse:
     try:
-        partition = call.broker.replicas.find(topic, index)
-        if partition is None:
-            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        partition = call.broker.replicas.get(topic, index)
         partition.check_leader(-1)
     except ApiError as e:
         return PartitionResponse(partition_index=index, error_code=e.code)

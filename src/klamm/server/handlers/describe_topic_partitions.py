@@ -25,11 +25,8 @@ def handle(request: DescribeTopicPartitionsRequest, call: Call) -> DescribeTopic
     left = max(1, min(request.response_partition_limit, limit))
     response = DescribeTopicPartitionsResponse()
     start = request.cursor.partition_index if request.cursor else 0
-    if start < 0:
-        raise ApiError(
-            ErrorCode.INVALID_REQUEST,
-            f"DescribeTopicPartitionsRequest cursor partition must be valid: {start}",
-        )
+    if start < 0 or not _lists_the_cursor(request):
+        raise ApiError(ErrorCode.INVALID_REQUEST)
     for name in _names(request, image):
         first = start if request.cursor and name == request.cursor.topic_name else 0
         if left == 0:
@@ -48,6 +45,24 @@ def handle(request: DescribeTopicPartitionsRequest, call: Call) -> DescribeTopic
     return response
 
 
+def fail(
+    request: DescribeTopicPartitionsRequest, error: ApiError, version: int
+) -> DescribeTopicPartitionsResponse:
+    return DescribeTopicPartitionsResponse(
+        topics=[
+            DescribeTopicPartitionsResponseTopic(error_code=error.code, name=topic.name)
+            for topic in request.topics
+        ]
+    )
+
+
+def _lists_the_cursor(request: DescribeTopicPartitionsRequest) -> bool:
+    """Who names topics goes on with one of them; who names none may go on behind one that is gone by now."""
+    if request.cursor is None or not request.topics:
+        return True
+    return request.cursor.topic_name in {topic.name for topic in request.topics}
+
+
 def _names(request: DescribeTopicPartitionsRequest, image: ClusterImage) -> Iterator[str]:
     """In order of names, from the cursor on."""
     names = sorted({topic.name for topic in request.topics} or image.topics_by_name)
@@ -58,7 +73,9 @@ def _names(request: DescribeTopicPartitionsRequest, image: ClusterImage) -> Iter
 def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
     bad = problem_of_name(name)
     code = ErrorCode.INVALID_TOPIC_EXCEPTION if bad else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return DescribeTopicPartitionsResponseTopic(error_code=code, name=name)
+    return DescribeTopicPartitionsResponseTopic(
+        error_code=code, name=name, topic_authorized_operations=TOPIC_OPERATIONS
+    )
 
 
 def _describe(

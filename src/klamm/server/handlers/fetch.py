@@ -14,13 +14,13 @@ from __future__ import annotations
 from klamm.base.errors import ApiError
 from klamm.protocol.messages.fetch import FetchRequest
 from klamm.replication.fetch_sessions import FetchPartition
-from klamm.server.call import Call, EncodedBody
+from klamm.server.call import Call, EncodedBody, LongBody
 from klamm.server.fetch_response import encode_fetch_response
 from klamm.server.fetching import Fetching
 from klamm.server.network.connection import PARKED, Parked
 
 
-def handle(request: FetchRequest, call: Call) -> EncodedBody | Parked:
+def handle(request: FetchRequest, call: Call) -> EncodedBody | LongBody | Parked:
     broker = call.broker
     try:
         context = broker.fetch_sessions.begin(
@@ -38,6 +38,9 @@ def handle(request: FetchRequest, call: Call) -> EncodedBody | Parked:
         return encode_fetch_response(call.version, error=e.code, session_id=0, results=())
     fetching = Fetching(call, context, request)
     if fetching.is_ready() or request.max_wait_ms <= 0:
+        return fetching.answer()
+    # Short of memory, nobody may wait: the answer is empty, and the client asks again.
+    if not call.connection.may_park(fetching.cost):
         return fetching.answer()
     broker.park_fetch(fetching, call.now + request.max_wait_ms)
     call.connection.on_lost = fetching.abandon

@@ -12,12 +12,18 @@ from klamm.server.call import Call, Later
 
 
 def handle(request: InitProducerIdRequest, call: Call) -> InitProducerIdResponse | Later:
+    if request.transactional_id == "" or (request.producer_id < 0) != (request.producer_epoch < 0):
+        raise ApiError(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is not None:
         raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
     producer_id = call.broker.producer_ids.take()
     if producer_id is None:
         return _answer_later(call)
     return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+
+
+def fail(request: InitProducerIdRequest, error: ApiError, version: int) -> InitProducerIdResponse:
+    return InitProducerIdResponse(error_code=error.code, producer_id=-1, producer_epoch=-1)
 
 
 async def _answer_later(call: Call) -> InitProducerIdResponse:

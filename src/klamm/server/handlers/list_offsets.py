@@ -84,9 +84,7 @@ def _answer(
             asked.timestamp, 0 if asked.timestamp >= -2 else 99
         ):
             raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
-        partition = call.broker.replicas.find(topic, index)
-        if partition is None:
-            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        partition = call.broker.replicas.get(topic, index)
         partition.check_leader(asked.current_leader_epoch if call.version >= 4 else -1)
         found = _find(partition, asked.timestamp, partition.visible_end(request.isolation_level))
     except ApiError as e:
@@ -109,7 +107,9 @@ def _find(partition: Partition, timestamp: int, end: int) -> _Found:
     if timestamp in (_LATEST_TIERED, _EARLIEST_PENDING_UPLOAD):
         return _NOTHING
     found = (
-        log.max_timestamp() if timestamp == _MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+        partition.max_timestamp()
+        if timestamp == _MAX_TIMESTAMP
+        else partition.offset_for_timestamp(timestamp)
     )
     if found is None or (timestamp >= 0 and found.offset >= end):
         return _NOTHING

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from klamm.base.errors import ErrorCode
+from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import ZERO_UUID
 from klamm.controller.names import problem_of_name
 from klamm.metadata.image import ClusterImage, TopicImage
@@ -28,8 +28,13 @@ from klamm.server.authorized import CLUSTER_OPERATIONS, NOT_ASKED
 from klamm.server.call import Call, EncodedBody, Later
 from klamm.server.metadata_answers import encode_topic, splice_topics, unknown_topic
 
+# Before, a request can hold an id but must not.
+_FIRST_BY_ID = 12
+
 
 def handle(request: MetadataRequest, call: Call) -> EncodedBody | Later:
+    if call.version < _FIRST_BY_ID and not all(map(_is_by_name, request.topics or ())):
+        raise ApiError(ErrorCode.INVALID_REQUEST)
     missing = _to_create(request, call)
     if missing:
         return _create_and_answer(missing, request, call)
@@ -46,6 +51,25 @@ async def _create_and_answer(names: list[str], request: MetadataRequest, call: C
     # A topic that exists by now was created by another client, a moment ago.
     refused = {topic.name: topic.error_code for topic in response.topics if topic.error_code}
     return _answer(request, call, refused)
+
+
+def fail(request: MetadataRequest, error: ApiError, version: int) -> MetadataResponse:
+    """Only in the last version there is a place for an error of the whole request; so every topic tells it."""
+    return MetadataResponse(
+        error_code=error.code,
+        topics=[
+            unknown_topic(
+                topic.name if version >= _FIRST_BY_ID else topic.name or "",
+                error.code,
+                topic.topic_id,
+            )
+            for topic in request.topics or ()
+        ],
+    )
+
+
+def _is_by_name(topic: MetadataRequestTopic) -> bool:
+    return topic.name is not None and topic.topic_id == ZERO_UUID
 
 
 def _to_create(request: MetadataRequest, call: Call) -> list[str]:
@@ -76,11 +100,11 @@ def _answer(request: MetadataRequest, call: Call, errors: dict[str, int]) -> Enc
             if known is not None:
                 topics.append(answers.topic(image, known, version, with_operations))
             else:
-                topics.append(
-                    encode_topic(
-                        unknown_topic(*_why_unknown(asked, errors), asked.topic_id), version
-                    )
+                name, error = _why_unknown(asked, errors)
+                unknown = unknown_topic(
+                    name, error, asked.topic_id, with_operations=with_operations
                 )
+                topics.append(encode_topic(unknown, version))
     with_cluster_operations = 8 <= version <= 10 and request.include_cluster_authorized_operations
     response = _without_topics(call, with_cluster_operations)
     return EncodedBody([splice_topics(response, topics, version)])

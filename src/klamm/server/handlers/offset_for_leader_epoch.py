@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.errors import ApiError
 from klamm.protocol.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -27,9 +27,7 @@ def handle(request: OffsetForLeaderEpochRequest, call: Call) -> OffsetForLeaderE
 
 def _answer(topic: str, asked: OffsetForLeaderPartition, call: Call) -> EpochEndOffset:
     try:
-        partition = call.broker.replicas.find(topic, asked.partition)
-        if partition is None:
-            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        partition = call.broker.replicas.get(topic, asked.partition)
         partition.check_leader(asked.current_leader_epoch)
     except ApiError as e:
         return EpochEndOffset(error_code=e.code, partition=asked.partition)

@@ -10,7 +10,11 @@ acks=0 has no answer: an error closes the connection, which is all the client ca
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.ids import Uuid
+from klamm.log.log import Log
 from klamm.log.validation import RejectedRecords
 from klamm.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -50,8 +54,26 @@ def handle(request: ProduceRequest, call: Call) -> ProduceResponse | Parked | No
         return None
     unflushed = _unflushed(request, call)
     if unflushed:
-        call.broker.after_flush(unflushed, lambda: call.finish(response))
+        logs = [partition.log for partition in unflushed.values()]
+        call.broker.flusher.flush(
+            logs, lambda failed: call.finish(_after_flush(response, unflushed, failed))
+        )
         return PARKED
+    return response
+
+
+def _after_flush(
+    response: ProduceResponse,
+    unflushed: Mapping[tuple[str | Uuid, int], Partition],
+    failed: frozenset[Log],
+) -> ProduceResponse:
+    """What did not reach the disk is not acknowledged."""
+    for topic in response.responses:
+        for answer in topic.partition_responses:
+            partition = unflushed.get((topic.name or topic.topic_id, answer.index))
+            if partition is not None and partition.log in failed and not answer.error_code:
+                answer.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+                answer.base_offset = -1
     return response
 
 
@@ -131,21 +153,18 @@ def _find(topic: TopicProduceData, index: int, call: Call) -> Partition:
         if known is None:
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
         name = known.name
-    partition = call.broker.replicas.find(name, index)
-    if partition is None:
-        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    return partition
+    return call.broker.replicas.get(name, index)
 
 
-def _unflushed(request: ProduceRequest, call: Call) -> list[Partition]:
+def _unflushed(request: ProduceRequest, call: Call) -> dict[tuple[str | Uuid, int], Partition]:
     """The partitions of this request whose acknowledgement must wait for the disk (flush.messages)."""
-    found = []
+    found: dict[tuple[str | Uuid, int], Partition] = {}
     for topic in request.topic_data:
         for data in topic.partition_data:
             try:
                 partition = _find(topic, data.index, call)
             except ApiError:
                 continue
-            if call.broker.acknowledges_after_flush(partition):
-                found.append(partition)
+            if call.broker.needs_flush(partition):
+                found[topic.name or topic.topic_id, data.index] = partition
     return found

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from klamm.log.flush import Flush
 from klamm.log.log import Log
 
-Callback = Callable[[], None]
+# Called with the logs whose sync failed: what they hold may not be acknowledged.
+Callback = Callable[[frozenset[Log]], None]
+OnFailure = Callable[[Log, OSError], None]
 
 
 class Flusher:
     """`on_failure` hears of a failed fsync. It is final: what the kernel dropped cannot be asked for again."""
 
-    def __init__(self, on_failure: Callable[[OSError], None]) -> None:
+    def __init__(self, on_failure: OnFailure) -> None:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="klamm-fsync")
         self._on_failure = on_failure
         self._waiting: dict[Log, None] = {}
@@ -37,22 +39,30 @@ class Flusher:
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
-        try:
-            while self._waiting or self._callbacks:
-                logs, self._waiting = self._waiting, {}
-                callbacks, self._callbacks = self._callbacks, []
-                flushes = [(log, flush) for log in logs if (flush := log.begin_flush()) is not None]
-                await loop.run_in_executor(self._worker, _sync, [flush for _, flush in flushes])
-                for log, flush in flushes:
+        while self._waiting or self._callbacks:
+            logs, self._waiting = self._waiting, {}
+            callbacks, self._callbacks = self._callbacks, []
+            flushes = [(log, flush) for log in logs if (flush := log.begin_flush()) is not None]
+            errors = await loop.run_in_executor(self._worker, _sync, [each for _, each in flushes])
+            failed = set()
+            for (log, flush), error in zip(flushes, errors, strict=True):
+                if error is None:
                     log.end_flush(flush)
-                for callback in callbacks:
-                    callback()
-        except OSError as e:
-            self._on_failure(e)
-        finally:
-            self._round = None
+                else:
+                    failed.add(log)
+                    self._on_failure(log, error)
+            for callback in callbacks:
+                callback(frozenset(failed))
+        self._round = None
 
 
-def _sync(flushes: Iterable[Flush]) -> None:
+def _sync(flushes: Sequence[Flush]) -> list[OSError | None]:
+    """In the worker thread. One log that fails does not keep the others from being synced."""
+    errors: list[OSError | None] = []
     for flush in flushes:
-        flush.run()
+        try:
+            flush.run()
+            errors.append(None)
+        except OSError as e:
+            errors.append(e)
+    return errors

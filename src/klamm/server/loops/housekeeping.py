@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 
 from klamm.base.clock import Clock
 from klamm.base.deadlines import Deadlines
+from klamm.base.errors import ApiError
 from klamm.base.settings.declare import LONG_MAX
-from klamm.replication.log_directories import Checkpoint
+from klamm.replication.log_directories import Checkpoint, LogDirectory
+from klamm.replication.partition import Partition
 from klamm.server.broker import Broker
 
 log = logging.getLogger(__name__)
@@ -66,19 +69,20 @@ class Housekeeping:
                 self._deadlines.set(name, now + interval)
 
     async def retain(self, now: int) -> None:
-        for count, partition in enumerate(list(self._broker.replicas)):
-            removed = partition.log.retain(now, up_to=partition.high_watermark)
-            if removed:
-                log.info(
-                    "retention removed segments: partition=%s count=%s",
-                    partition.name,
-                    len(removed),
-                )
+        for count, partition in enumerate(list(self._online())):
+            with suppress(ApiError):
+                count_removed = partition.retain(now)
+                if count_removed:
+                    log.info(
+                        "retention removed segments: partition=%s count=%s",
+                        partition.name,
+                        count_removed,
+                    )
             if count % _BREATH == _BREATH - 1:
                 await asyncio.sleep(0)
 
     async def flush(self, now: int) -> None:
-        due = [p.log for p in self._broker.replicas if p.log.needs_flush(now)]
+        due = [p.log for p in self._online() if p.log.needs_flush(now)]
         if due:
             self._broker.flusher.flush(due)
 
@@ -87,30 +91,40 @@ class Housekeeping:
             partition.log.expire_producers(now)
 
     async def remove_deleted(self, now: int) -> None:
-        for partition in self._broker.replicas:
-            partition.log.remove_deleted(now)
+        for partition in list(self._online()):
+            try:
+                partition.log.remove_deleted(now)
+            except OSError as e:
+                partition.failed(e)
+        due = [path for at, path in self._broker.deleted if at <= now]
+        self._broker.deleted = [each for each in self._broker.deleted if each[0] > now]
+        for path in due:
+            disk = self._broker.replicas.directories[0].disk
+            await asyncio.get_running_loop().run_in_executor(None, disk.rmtree, path)
 
     async def checkpoint_recovery_points(self, now: int) -> None:
         """Sync what is not yet on disk, then say so: a crash then re-reads only what came after."""
         flushed = asyncio.Event()
-        self._broker.flusher.flush([p.log for p in self._broker.replicas], flushed.set)
+        logs = [partition.log for partition in self._online()]
+        self._broker.flusher.flush(logs, lambda _: flushed.set())
         await flushed.wait()
-        await _write(
-            directory.new_recovery_points() for directory in self._broker.replicas.directories
-        )
+        await self._checkpoint(LogDirectory.new_recovery_points)
 
     async def checkpoint_log_starts(self, now: int) -> None:
-        await _write(directory.new_log_starts() for directory in self._broker.replicas.directories)
+        await self._checkpoint(LogDirectory.new_log_starts)
 
     async def checkpoint_high_watermarks(self, now: int) -> None:
         high_watermarks = self._broker.replicas.high_watermarks()
-        await _write(
-            directory.new_high_watermarks(high_watermarks)
-            for directory in self._broker.replicas.directories
-        )
+        await self._checkpoint(lambda directory: directory.new_high_watermarks(high_watermarks))
 
+    def _online(self) -> Iterator[Partition]:
+        return (partition for partition in self._broker.replicas if not partition.is_offline)
 
-async def _write(checkpoints: Iterable[Checkpoint | None]) -> None:
-    for checkpoint in checkpoints:
-        if checkpoint is not None:
-            await asyncio.get_running_loop().run_in_executor(None, checkpoint.write)
+    async def _checkpoint(self, wanted: Callable[[LogDirectory], Checkpoint | None]) -> None:
+        for directory in self._broker.replicas.directories:
+            checkpoint = wanted(directory) if directory.is_online else None
+            if checkpoint is not None:
+                try:
+                    await asyncio.get_running_loop().run_in_executor(None, checkpoint.write)
+                except OSError as e:
+                    self._broker.directory_failed(directory, e)

@@ -6,10 +6,10 @@ it decides nothing, and the loop over it says when to write.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from klamm.base.clock import Ms
-from klamm.base.errors import CorruptFrame
+from klamm.base.errors import ApiError, CorruptFrame
 from klamm.base.ids import METADATA_TOPIC_ID, OffsetAndEpoch
 from klamm.base.settings.quorum import QuorumSettings
 from klamm.base.settings.topic import TopicSettings
@@ -20,9 +20,11 @@ from klamm.metadata.delta import ReplayError
 from klamm.metadata.image import ClusterImage
 from klamm.metadata.replay import Replayer
 from klamm.protocol.records.batch import BatchHeader, batches
+from klamm.protocol.records.control import ControlMessage, read_control_messages
 from klamm.protocol.records.reader import read_records
 from klamm.raft import election_state
 from klamm.raft.election_state import CorruptElectionState, ElectionState
+from klamm.raft.voters import VoterRecords
 from klamm.server.storage import BOOTSTRAP, StorageError
 
 FOLDER = "__cluster_metadata-0"
@@ -34,25 +36,43 @@ _READ_BYTES = 1 << 20
 class MetadataLog:
     """`log` is open for appending; `snapshots` are those on disk, oldest first."""
 
-    __slots__ = ("_directory", "_disk", "_settings", "log", "path", "snapshots")
+    __slots__ = (
+        "_directory",
+        "_disk",
+        "_settings",
+        "log",
+        "path",
+        "replayed_bytes",
+        "snapshots",
+        "voters",
+    )
 
     def __init__(self, disk: Disk, directory: str, settings: QuorumSettings, now: Ms) -> None:
         self._disk = disk
         self._directory = directory
         self._settings = settings
         self.path = f"{directory}/{FOLDER}"
+        # How much of the log a start has to read behind the newest snapshot.
+        self.replayed_bytes = 0
+        self.voters = VoterRecords()
+        if not disk.exists(self.path):
+            disk.mkdir(self.path)
+            disk.fsync_dir(directory)
         self.snapshots = self._find_snapshots()
         newest = self.newest_snapshot
-        # What a snapshot covers was committed, so only what follows it can have been hurt by a crash.
-        self.log = Log.open(
-            disk,
-            self.path,
-            _log_settings(settings),
-            now=now,
-            clean=False,
-            recovery_point=newest.offset if newest else 0,
-            topic_id=METADATA_TOPIC_ID,
-        )
+        try:
+            # What a snapshot covers was committed, so only what follows it can have been hurt by a crash.
+            self.log = Log.open(
+                disk,
+                self.path,
+                _log_settings(settings),
+                now=now,
+                clean=False,
+                recovery_point=newest.offset if newest else 0,
+                topic_id=METADATA_TOPIC_ID,
+            )
+        except ApiError as error:
+            raise StorageError(f"The metadata log cannot be opened: {error.message}") from error
         if newest and self.log.end_offset < newest.offset:
             # A snapshot is written after the log it covers; this one came here without it.
             self.log.truncate_fully_and_start_at(newest.offset)
@@ -75,6 +95,7 @@ class MetadataLog:
         try:
             replayer = Replayer(self._load_snapshot(cluster_id))
             for header, records in self._batches(replayer.image.offset + 1):
+                self.replayed_bytes += header.size
                 replayer.replay(
                     records,
                     last_offset=header.last_offset,
@@ -94,7 +115,12 @@ class MetadataLog:
                 raise CorruptFrame(f"it begins at {self.log.start_offset} and has no snapshot")
             return ClusterImage(cluster_id=cluster_id)
         data = self._disk.read(f"{self.path}/{snapshot.file_name(newest)}")
+        self._note_voters(snapshot.head_of(data))
         return snapshot.read(data, newest, cluster_id=cluster_id)
+
+    def _note_voters(self, messages: Iterable[ControlMessage]) -> None:
+        for message in messages:
+            self.voters = self.voters.after(message)
 
     def _batches(self, offset: int) -> Iterator[tuple[BatchHeader, list[object]]]:
         end = self.log.end_offset
@@ -105,7 +131,9 @@ class MetadataLog:
                 if header.last_offset < offset:
                     continue
                 records: list[object] = []
-                if not header.is_control:
+                if header.is_control:
+                    self._note_voters(read_control_messages(batch))
+                else:
                     records = [framing.decode(record.value) for record in read_records(batch)]
                 yield header, records
                 offset = header.last_offset + 1
@@ -140,7 +168,7 @@ class MetadataLog:
         """May run in a worker thread: it touches nothing but the image, which does not change, and a new file."""
         at = OffsetAndEpoch(image.offset + 1, image.epoch)
         path = f"{self.path}/{snapshot.file_name(at)}"
-        self._disk.write_atomic(path, snapshot.write(image, now))
+        self._disk.write_atomic(path, snapshot.write(image, now, self.voters.messages))
         return at
 
     def note_snapshot(self, at: OffsetAndEpoch, now: Ms) -> None:
@@ -157,6 +185,7 @@ class MetadataLog:
             del self.snapshots[0]
             self.log.advance_start(following.offset)
             self.log.retain(now, up_to=following.offset)
+            self.log.remove_deleted(now)
 
     def _has_too_much(self, now: Ms) -> bool:
         settings = self._settings
@@ -172,8 +201,6 @@ class MetadataLog:
         return size > settings.metadata_max_retention_bytes
 
     def _find_snapshots(self) -> list[OffsetAndEpoch]:
-        if not self._disk.exists(self.path):
-            return []
         names = self._disk.listdir(self.path)
         for name in names:
             # A crash, ours or Kafka's, while a snapshot was being written.
@@ -188,6 +215,8 @@ def _log_settings(settings: QuorumSettings) -> TopicSettings:
         cleanup_policy=(),
         retention_ms=-1,
         retention_bytes=-1,
+        # Nobody else reads these files, so nobody needs them a while longer.
+        file_delete_delay_ms=0,
         segment_bytes=settings.metadata_log_segment_bytes,
         segment_ms=settings.metadata_log_segment_ms,
     )

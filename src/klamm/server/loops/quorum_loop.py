@@ -13,6 +13,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 from klamm.base.clock import Clock, Ms
@@ -34,7 +35,7 @@ from klamm.protocol.messages.create_topics import CreateTopicsRequest, CreateTop
 from klamm.raft.node import Batch, RaftNode
 from klamm.server.loops.joining import bootstrap_decision, broker_request, controller_request
 from klamm.server.loops.metadata_log import MetadataLog
-from klamm.server.storage import DataDirectories
+from klamm.server.storage import DataDirectories, StorageError
 
 T = TypeVar("T")
 Operation = Callable[[Controller, Ms], Decision[T]]
@@ -43,7 +44,7 @@ Callback = Callable[[ClusterImage, Delta], None]
 # No-op records are nobody's answer: they reach the disk together, or with the next record that is.
 _SYNC_IDLE_AFTER_SECONDS = 5.0
 # At a clean stop a snapshot is written if the next start would otherwise replay more than this.
-_REPLAY_BYTES_AT_START = 1 << 20
+_REPLAY_BYTES_AT_START = 1 << 19
 _ON_NOTHING = Delta()
 
 
@@ -103,6 +104,7 @@ class MetadataQuorum:
         self._appended_at: Ms = 0
         self._is_closing = False
         self._failure: OSError | None = None
+        self._is_started = False
         self._store: MetadataLog
         self._raft: RaftNode
 
@@ -142,17 +144,24 @@ class MetadataQuorum:
             self._disk, self._directories.metadata.path, self._settings.quorum, now
         )
         replayer = self._store.load(self._directories.cluster_id)
-        self._bytes_since_snapshot = self._store.log.size_bytes()
+        voters = self._store.voters
+        if voters.is_dynamic and voters.ids != {node_id}:
+            raise StorageError(
+                f"The voters of {self._store.path} are {sorted(voters.ids)}: node {node_id} cannot "
+                "lead without the others, and klamm knows no quorum of several yet."
+            )
+        self._bytes_since_snapshot = self._store.replayed_bytes
         self._snapshot_at = self._appended_at = now
         self._raft = RaftNode(
             node_id,
             frozenset({node_id}),
             state=self._store.read_election(),
             log_end=self._store.end,
+            voter_records=self._store.voters,
         )
-        is_new = self._store.end.offset == 0
         self._lead(replayer, now)
-        await self._join(is_new)
+        await self._join()
+        self._is_started = True
         self._keep_alive_later()
 
     def _lead(self, replayer: Replayer, now: Ms) -> None:
@@ -172,10 +181,11 @@ class MetadataQuorum:
         )
         self._controller.image, _ = replayer.publish()
 
-    async def _join(self, is_new: bool) -> None:
+    async def _join(self) -> None:
         """All these build on each other without waiting; one fsync makes them safe together."""
         directories = self._directories
-        if is_new:
+        if not self._controller.image.features:
+            # A new log, or one whose first start crashed before its bootstrap records were safe.
             records = self._store.bootstrap_records()
             self.submit(lambda *_: bootstrap_decision(records, self._settings))
         controller = controller_request(
@@ -196,18 +206,22 @@ class MetadataQuorum:
             if timer is not None:
                 timer.cancel()
         try:
-            if self._failure is None:
-                node_id = self._directories.node_id
-                await self.submit(lambda machine, now: machine.shut_down_broker(node_id, now))
-                if self._bytes_since_snapshot > _REPLAY_BYTES_AT_START:
-                    await self._snapshot()
-            if self._round is not None:
-                await self._round
-            if self._failure is None:
-                self._raft.resign()
-                self._store.log.close(self._clock.now())
+            if self._is_started and self._failure is None:
+                await self._leave()
         finally:
             self._worker.shutdown()
+
+    async def _leave(self) -> None:
+        node_id = self._directories.node_id
+        # If the disk fails now, on_failure hears of it; there is nobody else to tell.
+        with suppress(ApiError, OSError):
+            await self.submit(lambda machine, now: machine.shut_down_broker(node_id, now))
+            if self._round is not None:
+                await self._round
+            if self._bytes_since_snapshot > _REPLAY_BYTES_AT_START:
+                await self._snapshot()
+            self._raft.resign()
+            self._store.log.close(self._clock.now())
 
     # Changing what the cluster knows
 
@@ -279,24 +293,31 @@ class MetadataQuorum:
     def _sync(self) -> None:
         if self._round is None and self._failure is None:
             self._round = asyncio.get_running_loop().create_task(self._sync_all())
+            self._round.add_done_callback(self._synced)
 
     async def _sync_all(self) -> None:
         """Rounds of fsync until nobody waits; each serves all who came while the one before was running."""
         loop = asyncio.get_running_loop()
         log = self._store.log
-        try:
-            while self._raft.high_watermark < self._raft.end_offset:
-                flush = log.begin_flush()
-                assert flush is not None
-                await loop.run_in_executor(self._worker, flush.run)
-                log.end_flush(flush)
-                self._commit(flush.end_offset)
+        while self._raft.high_watermark < self._raft.end_offset:
+            flush = log.begin_flush()
+            assert flush is not None
+            await loop.run_in_executor(self._worker, flush.run)
+            log.end_flush(flush)
+            self._commit(flush.end_offset)
             if self._wants_snapshot() and not self._is_closing:
+                # Whoever submits in the meantime is served by the next round.
                 await self._snapshot()
-        except OSError as error:
+
+    def _synced(self, ended: asyncio.Task[None]) -> None:
+        self._round = None
+        error = None if ended.cancelled() else ended.exception()
+        if isinstance(error, OSError):
             self._fail(error)
-        finally:
-            self._round = None
+        elif error is not None:
+            self._fail(OSError(f"the metadata log is no longer followed: {error!r}"))
+        elif self._waiting:
+            self._sync()
 
     def _commit(self, end_offset: int) -> None:
         self._raft.flushed(end_offset)
@@ -309,6 +330,9 @@ class MetadataQuorum:
                     callback(waiting.image, waiting.delta)
             if not waiting.answer.cancelled():
                 waiting.answer.set_result(waiting.reply)
+        if committed == self._raft.end_offset:
+            # No-op records have no one who waits; they only move the offset on.
+            self.image = self._controller.image
 
     def _fail(self, error: OSError) -> None:
         """Final: after a failed write or fsync nobody knows what is on disk. Whoever waits is told."""
@@ -331,8 +355,8 @@ class MetadataQuorum:
     def _keep_alive(self) -> None:
         now = self._clock.now()
         if now - self._appended_at >= self._settings.quorum.metadata_max_idle_interval_ms:
-            decision = self._controller.keep_alive(now)
-            self._append(decision.records, now)
+            with suppress(ApiError):
+                self._append(self._controller.keep_alive(now).records, now)
             if self._idle_sync is None:
                 loop = asyncio.get_running_loop()
                 self._idle_sync = loop.call_later(_SYNC_IDLE_AFTER_SECONDS, self._sync_idle)

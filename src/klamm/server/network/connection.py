@@ -1,36 +1,41 @@
 """One client connection: frames in, answers out, strictly in the order of the requests.
 
-Like Kafka, a connection works on one request at a time: while one is parked (a fetch that waits for data) nothing more
-is read from its socket, so a client can hold no more than one frame of our memory. There is no task and no future per
-request; a handler answers at once or completes the parked request later through `finish`.
+Like Kafka, a connection works on one request at a time: while one is parked (a fetch that waits for data) or an answer
+is not yet taken by the client, nothing more is read from its socket. There is no task and no future per request; a
+handler answers at once or completes the parked request later through `finish`.
+
+Whatever a connection holds in memory is paid for from the budget (budget.py).
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from struct import Struct
+from sys import intern
 from typing import TYPE_CHECKING, cast
 
 from klamm.base.errors import CorruptFrame
-from klamm.server.network.buffers import PartialFrame, ReceiveBuffers
-from klamm.server.network.limits import WRITE_BUFFER_BYTES
+from klamm.server.network.buffers import PartialFrame
+from klamm.server.network.limits import GATHER_BYTES, LEAST_PROGRESS, READ_AT_ONCE
+from klamm.server.network.long_answer import LongAnswer
+from klamm.server.network.shared import Shared
 
 if TYPE_CHECKING:
     from klamm.server.network.listener import Listener
 
-log = logging.getLogger(__name__)
-
 Buffer = bytes | bytearray | memoryview
-Answer = Sequence[Buffer]
+# A tuple holds one buffer, which nearly all answers are.
+Answer = tuple[Buffer] | list[Buffer] | LongAnswer
 
 _SIZE = Struct(">i")
 
 # Why nothing is read from a connection now; more than one reason can hold.
 _WAITING = 1  # a request is parked
 _CHOKED = 2  # the client does not read its answers
-_CLOSING = 4
+_SENDING = 4  # a long answer is on its way
+_SHORT = 8  # there is no memory for the rest of a frame
+_CLOSING = 16
 
 
 class Parked:
@@ -46,13 +51,22 @@ Dispatch = Callable[["Connection", memoryview], Answer | Parked | None]
 class Connection(asyncio.BufferedProtocol):
     __slots__ = (
         "_blocked",
+        "_budget",
         "_buffers",
+        "_charged",
         "_dispatch",
+        "_gathered",
+        "_has_asked",
         "_held",
+        "_long",
         "_max_size",
+        "_moved_at",
         "_out",
+        "_parked_cost",
         "_partial",
+        "_progress",
         "_transport",
+        "_unsent",
         "last_active",
         "listener",
         "local_host",
@@ -62,38 +76,51 @@ class Connection(asyncio.BufferedProtocol):
         "peer_port",
     )
 
-    def __init__(self, listener: Listener, dispatch: Dispatch, buffers: ReceiveBuffers) -> None:
+    def __init__(
+        self, listener: Listener, dispatch: Dispatch, shared: Shared, peer_host: str
+    ) -> None:
         self.listener = listener
         self.on_lost: Callable[[], None] | None = None
-        self.last_active = 0.0
-        self.peer_host = self.local_host = ""
+        self.last_active = self._moved_at = listener.time()
+        self.peer_host = intern(peer_host)
+        self.local_host = ""
         self.peer_port = self.local_port = 0
         self._dispatch = dispatch
-        self._buffers = buffers
-        self._max_size = listener.max_request_bytes
-        self._partial: PartialFrame | None = None
-        self._held: bytearray | None = None
-        self._out: list[Buffer] = []
-        self._blocked = 0
+        self._buffers = shared.buffers
+        self._budget = shared.budget
+        self._max_size = shared.limits.max_request_bytes
         self._transport: asyncio.Transport | None = None
+        self._has_asked = False
+        self._blocked = 0
+        # Frames: the one that is coming, and what came behind one that has to wait.
+        self._partial: PartialFrame | None = None
+        self._held: memoryview | None = None
+        # Answers: gathered small ones and their size, a long one, and what the transport could not send.
+        self._out: list[Buffer] = []
+        self._gathered = 0
+        self._long: LongAnswer | None = None
+        self._unsent = 0
+        # What the budget has counted for this connection, and how much of it for a parked request.
+        self._charged = 0
+        self._parked_cost = 0
+        # How far the frame or the answer had got at `_moved_at`.
+        self._progress = 0
 
     # -- what asyncio calls ---------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        peer, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
-        self.peer_host, self.peer_port = (peer or ("", 0))[:2]
-        self.local_host, self.local_port = (local or ("", 0))[:2]
-        self._transport.set_write_buffer_limits(high=WRITE_BUFFER_BYTES)
+        _, self.peer_port = (transport.get_extra_info("peername") or ("", 0))[:2]
+        host, self.local_port = (transport.get_extra_info("sockname") or ("", 0))[:2]
+        self.local_host = intern(host)
+        # No buffer of its own: as soon as the kernel takes no more we know it, and every unsent byte is counted.
+        self._transport.set_write_buffer_limits(high=0)
         self.listener.opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self._blocked = _CLOSING
-        self._held = None
-        if self._partial is not None:
-            self._buffers.give_back(self._partial)
-            self._partial = None
+        self._let_go()
         if self.on_lost is not None:
             self.on_lost()
             self.on_lost = None
@@ -101,7 +128,9 @@ class Connection(asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         partial = self._partial
-        return self._buffers.shared if partial is None else partial.view[partial.filled :]
+        if partial is None:
+            return self._buffers.window
+        return partial.view[partial.filled : partial.filled + READ_AT_ONCE]
 
     def buffer_updated(self, nbytes: int) -> None:
         self.last_active = self.listener.time()
@@ -109,9 +138,7 @@ class Connection(asyncio.BufferedProtocol):
         if partial is None:
             self._take(self._buffers.shared, nbytes)
         else:
-            partial.filled += nbytes
-            if partial.filled == partial.size:
-                self._take_partial(partial)
+            self._receive(partial, nbytes)
         if self._out:
             self._write()
 
@@ -121,31 +148,120 @@ class Connection(asyncio.BufferedProtocol):
     def pause_writing(self) -> None:
         """The client does not read its answers: until it does, its requests wait in the kernel."""
         self._block(_CHOKED)
+        self._moved_at = self.listener.time()
+        self._count_unsent()
+        self._progress = -self._unsent
 
     def resume_writing(self) -> None:
-        self._unblock(_CHOKED)
+        self._budget.unread.pop(self, None)
+        self._release(self._unsent)
+        self._unsent = 0
+        if self._long is None:
+            self._unblock(_CHOKED)
+        else:
+            self._blocked &= ~_CHOKED
+            self._send_long()
 
     # -- what handlers call ---------------------------------------------------------------------------------------
 
     def finish(self, answer: Answer | None) -> None:
         """Complete the parked request and go on with what came after it."""
         self.on_lost = None
-        if self._transport is None:
+        if self._parked_cost:
+            self._release(self._parked_cost)
+            self._parked_cost = 0
+        if self._transport is None or self._blocked & _CLOSING:
             return
         if answer is not None:
-            self._out.extend(answer)
-            self._write()
+            self._queue(answer)
+            if self._out:
+                self._write()
         self._unblock(_WAITING)
 
+    def may_park(self, cost: int) -> bool:
+        """Pay for a request that will wait. False when memory is short: then it must not."""
+        if self._budget.is_used_up:
+            return False
+        self.hold(cost)
+        return True
+
+    def hold(self, cost: int) -> None:
+        """Pay, until `finish`, for a request that has to wait even if memory is short."""
+        self._parked_cost += cost
+        self._charge(cost)
+
+    def may_answer_long(self) -> bool:
+        """Whether an answer may be sent piece by piece: only so many, since they keep files open."""
+        return self._budget.long_answers < _MOST_LONG_ANSWERS
+
     def close(self) -> None:
-        if self._transport is not None:
+        """Close when what was answered is sent."""
+        transport = self._transport
+        if transport is not None and not self._blocked & _CLOSING:
+            if self._out:
+                self._write()
             self._blocked |= _CLOSING
-            self._transport.close()
+            self._moved_at = self.listener.time()
+            transport.close()
+
+    def abort(self, why: str) -> None:
+        """Close now, whatever is left to send."""
+        if self._transport is not None:
+            self.listener.complain("closed a connection", self.peer_host, why)
+            self._blocked |= _CLOSING
+            self._transport.abort()
+            self._let_go()
+
+    # -- what the listener and the budget ask -----------------------------------------------------------------------
 
     @property
-    def is_idle(self) -> bool:
-        """Nothing of the client's is under way here: a parked request keeps a connection alive."""
-        return not self._blocked & _WAITING
+    def is_short_of_memory(self) -> bool:
+        return self._blocked == _SHORT
+
+    def wait_for_memory(self) -> int | None:
+        """Read no more of the frame at hand; says how much is missing. None: nothing is read now anyway."""
+        if self._partial is None or self._blocked:
+            return None
+        self._block(_SHORT)
+        return self._partial.missing
+
+    def go_on(self) -> None:
+        self._unblock(_SHORT)
+
+    def has_stopped(self, now: float, seconds: float) -> bool:
+        """Whether a frame that we read, or an answer that the client should read, did not move for that long."""
+        if now - self._moved_at < seconds:
+            return False
+        if self._blocked & _CHOKED:
+            assert self._transport is not None
+            progress = -self._transport.get_write_buffer_size()
+        elif self._partial is not None and not self._blocked:
+            progress = self._partial.filled
+        else:
+            return False
+        if progress - self._progress < LEAST_PROGRESS:
+            return True
+        self._moved_at, self._progress = now, progress
+        return False
+
+    def overdue(self, now: float) -> str | None:
+        """Why this connection must be closed now, if it must. What waits for us is never overdue."""
+        limits = self.listener.limits
+        if self._blocked & _CLOSING:
+            return "it closes slowly" if now - self._moved_at > limits.linger_seconds else None
+        if self.has_stopped(now, limits.frame_seconds):
+            return "its answer is not read" if self._blocked else "half a request"
+        if self._blocked:
+            return None
+        if not self._has_asked and now - self._moved_at > limits.first_request_seconds:
+            has_begun = self._partial is not None and self._partial.filled >= LEAST_PROGRESS
+            return None if has_begun else "no request"
+        return None
+
+    def is_idle(self, now: float) -> bool:
+        """A parked request keeps a connection alive."""
+        allowed = self.listener.limits.max_idle_seconds
+        return allowed is not None and not self._blocked and now - self.last_active > allowed
 
     # -- frames ---------------------------------------------------------------------------------------------------
 
@@ -164,47 +280,159 @@ class Connection(asyncio.BufferedProtocol):
             at = stop
             if self._blocked:
                 if at < end:
-                    self._held = bytearray(view[at:end])
+                    self._keep(view, at, end)
                 return
         if at < end:
-            left = end - at
-            size = 4 + (_SIZE.unpack_from(view, at)[0] if left >= 4 else 0)
-            partial = self._partial = self._buffers.take(size)
-            partial.view[:left] = view[at:end]
-            partial.filled = left
+            self._begin_partial(view, at, end)
 
-    def _take_partial(self, partial: PartialFrame) -> None:
-        """The last byte of a partial frame has come, or of its length."""
-        self._partial = None
-        self._take(partial.view, partial.size)
-        self._buffers.give_back(partial)
+    def _begin_partial(self, view: memoryview, at: int, end: int) -> None:
+        left = end - at
+        size = 4 + (_SIZE.unpack_from(view, at)[0] if left >= 4 else 0)
+        partial = self._partial = self._buffers.take(size, left)
+        partial.view[:left] = view[at:end]
+        partial.filled = self._progress = left
+        if self._has_asked:
+            self._moved_at = self.last_active
+        self._budget.receiving.add(self)
+        self._charge(left)
+        if not self._budget.may_receive(self):
+            self._budget.stand_in_line(self)
+
+    def _receive(self, partial: PartialFrame, nbytes: int) -> None:
+        partial.filled += nbytes
+        self._charge(nbytes)
+        if partial.filled == partial.size:
+            # The last byte has come, of the frame or of its length.
+            self._partial = None
+            self._budget.leave(self)
+            self._take(partial.view, partial.size)
+            self._buffers.give_back(partial)
+            self._release(partial.size)
+            return
+        if partial.filled == len(partial.view):
+            partial.grow()
+        if not self._budget.may_receive(self):
+            self._budget.stand_in_line(self)
+
+    def _keep(self, view: memoryview, at: int, end: int) -> None:
+        """What came behind a request that has to wait; a copy if it lies where others read."""
+        if self._blocked & _CLOSING:
+            return
+        rest = view[at:end]
+        self._held = (
+            rest if view.obj is not self._buffers.shared.obj else memoryview(bytearray(rest))
+        )
+        self._charge(end - at)
 
     def _handle(self, frame: memoryview) -> None:
+        self._has_asked = True
         try:
             answer = self._dispatch(self, frame)
         except CorruptFrame as e:
             self._refuse(str(e))
             return
-        if answer is None:
-            return
-        if isinstance(answer, Parked):
+        if isinstance(answer, tuple):
+            self._out += answer
+            self._gathered += len(answer[0])
+            if self._gathered > GATHER_BYTES:
+                self._write()
+        elif isinstance(answer, Parked):
             self._block(_WAITING)
-        else:
-            self._out.extend(answer)
+        elif answer is not None:
+            self._queue(answer)
 
     def _refuse(self, why: str) -> None:
-        log.warning(
-            "closed a connection: peer=%s:%s reason=%s", self.peer_host, self.peer_port, why
-        )
+        self.listener.complain("closed a connection", f"{self.peer_host}:{self.peer_port}", why)
         self.close()
 
+    # -- answers --------------------------------------------------------------------------------------------------
+
+    def _queue(self, answer: Answer) -> None:
+        if isinstance(answer, LongAnswer):
+            if self._out:
+                self._write()
+            self._block(_SENDING)
+            self._long = answer
+            self._budget.long_answers += 1
+            self._charge(answer.cost())
+            self._send_long()
+            return
+        self._out += answer
+        for part in answer:
+            self._gathered += len(part)
+        if self._gathered > GATHER_BYTES:
+            self._write()
+
     def _write(self) -> None:
-        out, self._out = self._out, []
-        if self._transport is not None:
-            if len(out) == 1:
-                self._transport.write(out[0])
-            else:
-                self._transport.writelines(out)
+        out = self._out
+        self._out = []
+        self._gathered = 0
+        transport = self._transport
+        if transport is None or self._blocked & _CLOSING:
+            return
+        if len(out) == 1:
+            transport.write(out[0])
+        else:
+            transport.writelines(out)
+        if self._blocked & _CHOKED:
+            self._count_unsent()
+
+    def _send_long(self) -> None:
+        """One piece in a turn of the loop, and the next when the client has taken it: others are served between."""
+        long, transport = self._long, self._transport
+        if long is None or transport is None or self._blocked & (_CHOKED | _CLOSING):
+            return
+        try:
+            transport.writelines(long.take())
+        except OSError as e:
+            self.abort(f"its answer could not be read: {e}")
+            return
+        if long.is_done:
+            self._end_long(long)
+            self._unblock(_SENDING)
+        elif not self._blocked & _CHOKED:
+            asyncio.get_running_loop().call_soon(self._send_long)
+
+    def _end_long(self, long: LongAnswer) -> None:
+        self._long = None
+        self._budget.long_answers -= 1
+        self._release(long.cost())
+
+    def _count_unsent(self) -> None:
+        if self._transport is None or self._blocked & _CLOSING:
+            return
+        before, self._unsent = self._unsent, self._transport.get_write_buffer_size()
+        self._budget.unread.setdefault(self)
+        self._charge(self._unsent - before)
+        self._budget.give_up_unread()
+
+    # -- memory and flow ------------------------------------------------------------------------------------------
+
+    def _charge(self, size: int) -> None:
+        self._charged += size
+        self._budget.charge(size)
+
+    def _release(self, size: int) -> None:
+        # After an abort everything has been given back already.
+        size = min(size, self._charged)
+        self._charged -= size
+        self._budget.give_back(size)
+
+    def _let_go(self) -> None:
+        """Give back all memory; nothing will be read or sent any more."""
+        partial, self._partial = self._partial, None
+        if partial is not None:
+            self._buffers.give_back(partial)
+        if self._long is not None:
+            self._long = None
+            self._budget.long_answers -= 1
+        self._held = None
+        self._out = []
+        self._unsent = self._parked_cost = 0
+        self._budget.unread.pop(self, None)
+        self._budget.leave(self)
+        charged, self._charged = self._charged, 0
+        self._budget.give_back(charged)
 
     def _block(self, reason: int) -> None:
         if not self._blocked and self._transport is not None:
@@ -215,6 +443,9 @@ class Connection(asyncio.BufferedProtocol):
         self._blocked &= ~reason
         if self._blocked or self._transport is None or self._transport.is_closing():
             return
+        if self._partial is not None:
+            # The time in which we did not read is not the client's.
+            self._moved_at, self._progress = self.listener.time(), self._partial.filled
         if self._held is None:
             self._transport.resume_reading()
         else:
@@ -222,13 +453,18 @@ class Connection(asyncio.BufferedProtocol):
             asyncio.get_running_loop().call_soon(self._go_on)
 
     def _go_on(self) -> None:
-        """Handle what had come behind a request that was parked."""
+        """Handle what had come behind a request that had to wait."""
         held = self._held
         if held is None or self._blocked or self._transport is None:
             return
         self._held = None
-        self._take(memoryview(held), len(held))
+        self._release(len(held))
+        self._take(held, len(held))
         if self._out:
             self._write()
-        if not self._blocked:
+        if not self._blocked and self._held is None:
             self._transport.resume_reading()
+
+
+# An answer may hold a file of each partition that it was asked for.
+_MOST_LONG_ANSWERS = 256

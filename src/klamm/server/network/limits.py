@@ -1,50 +1,68 @@
-"""How many connections a node takes, from all and from one address; how large a frame, how long idle.
+"""The numbers: how many connections, how large a frame, how long anything may take, how much memory for it all.
 
-One object for all listeners of a node. Every number is a Kafka setting.
+Where Kafka has a setting, that is where a number comes from; the others are constants here, told in docs/operations.md.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-# Above this an unread answer stops the connection's own requests, and nobody else's.
-WRITE_BUFFER_BYTES = 1024 * 1024
+from klamm.base.settings.network import NetworkSettings
+from klamm.server.network.machine import file_limit, memory_limit
+
+# queued.max.request.bytes is -1 unless somebody sets it. Kafka then has no limit; here it is a share of the memory.
+_SHARE_OF_MEMORY = 4
+_MOST_MEMORY = 512 << 20
+# max.connections is without limit unless somebody sets it. The files of the log need descriptors as well.
+_SHARE_OF_FILES = 0.8
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    def __init__(
-        self,
-        *,
-        max_request_bytes: int,
-        max_idle_ms: int,
-        max_connections: int,
-        max_connections_per_ip: int,
-        overrides_per_ip: Mapping[str, int],
-        backlog: int,
-    ) -> None:
-        self.max_request_bytes = max_request_bytes
-        # None: connections may idle for ever.
-        self.max_idle_seconds = None if max_idle_ms < 0 else max_idle_ms / 1000
-        self.backlog = backlog
-        self._max_connections = max_connections
-        self._max_per_ip = max_connections_per_ip
-        self._overrides = overrides_per_ip
-        self._connections: Counter[str] = Counter()
-        self._total = 0
+    max_request_bytes: int
+    # For parts of frames, parked requests and answers that nobody reads, over all connections.
+    max_held_bytes: int
+    max_connections: int
+    max_connections_per_ip: int
+    connections_per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
+    # New ones in a second.
+    max_connection_rate: int
+    # None: connections may idle for ever.
+    max_idle_seconds: float | None
+    backlog: int
 
-    def enter(self, host: str) -> str | None:
-        """Count a connection. Returns the name of the setting that forbids it, if one does."""
-        self._connections[host] += 1
-        self._total += 1
-        if self._total > self._max_connections:
-            return "max.connections"
-        if self._connections[host] > self._overrides.get(host, self._max_per_ip):
-            return "max.connections.per.ip"
-        return None
+    # A connection that says nothing is not a client.
+    first_request_seconds: float = 30.0
+    # In this time a frame must be complete, in either direction, or have moved on by LEAST_PROGRESS.
+    frame_seconds: float = 60.0
+    # The same while others wait for the memory.
+    frame_seconds_when_short: float = 5.0
+    # How long the one who may go on, though the memory is used up, has for its frame.
+    turn_seconds: float = 10.0
+    # What is left to send when a connection is closed.
+    linger_seconds: float = 10.0
 
-    def leave(self, host: str) -> None:
-        self._total -= 1
-        self._connections[host] -= 1
-        if not self._connections[host]:
-            del self._connections[host]
+
+def limits_of(network: NetworkSettings) -> Limits:
+    """The limits of a node: its settings, and what the machine allows."""
+    held = network.queued_max_request_bytes
+    idle_ms = network.connections_max_idle_ms
+    return Limits(
+        max_request_bytes=network.socket_request_max_bytes,
+        max_held_bytes=held if held > 0 else min(memory_limit() // _SHARE_OF_MEMORY, _MOST_MEMORY),
+        max_connections=min(network.max_connections, int(file_limit() * _SHARE_OF_FILES)),
+        max_connections_per_ip=network.max_connections_per_ip,
+        connections_per_ip_overrides=network.connections_per_ip_overrides(),
+        max_connection_rate=network.max_connection_creation_rate,
+        max_idle_seconds=None if idle_ms < 0 else idle_ms / 1000,
+        backlog=network.socket_listen_backlog_size,
+    )
+
+
+# A frame that moves by less than this in its time has stopped.
+LEAST_PROGRESS = 64 * 1024
+# What one read of a large frame takes at most.
+READ_AT_ONCE = 1024 * 1024
+# Small answers are gathered up to this size before they are written.
+GATHER_BYTES = 64 * 1024

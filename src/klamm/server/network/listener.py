@@ -1,4 +1,8 @@
-"""A listening socket and the connections that came through it: accept, limits, idle ones closed."""
+"""A listening socket and the connections that came through it: accepted within the limits, closed when overdue.
+
+Connections are accepted here and not by asyncio's server, which cannot wait: a connection for which there is no place,
+no file descriptor or no right to come this second stays in the kernel's queue.
+"""
 
 from __future__ import annotations
 
@@ -7,72 +11,148 @@ import logging
 import socket
 from collections.abc import Callable
 
-from klamm.server.network.buffers import ReceiveBuffers
 from klamm.server.network.connection import Connection, Dispatch
-from klamm.server.network.limits import Limits
+from klamm.server.network.shared import Shared
 
 log = logging.getLogger(__name__)
+
+# Before others are served again.
+_ACCEPTS_AT_ONCE = 64
+# Without descriptors nothing can be accepted until somebody closes some.
+_NO_DESCRIPTOR_SECONDS = 1.0
+_LONGEST_BETWEEN_SWEEPS = 5.0
 
 
 class Listener:
     """`name` is Kafka's listener name; it decides which APIs are served and which address is advertised."""
 
     def __init__(
-        self, name: str, host: str, port: int, *, limits: Limits, is_controller: bool
+        self, name: str, host: str, port: int, *, shared: Shared, is_controller: bool
     ) -> None:
         """Bind at once, so that port 0 is known before anything is advertised; serve later."""
         self.name = name
         self.is_controller = is_controller
         # Whether clients are told a configured address, or the one that they came by.
         self.is_advertised = False
-        self.max_request_bytes = limits.max_request_bytes
+        self.limits = shared.limits
         self._socket = _bind(host, port)
         self.host, self.port = self._socket.getsockname()[:2]
-        self.time: Callable[[], float] = asyncio.get_running_loop().time
-        self._limits = limits
-        self._buffers = ReceiveBuffers()
+        self._loop = asyncio.get_running_loop()
+        self.time: Callable[[], float] = self._loop.time
+        self._shared = shared
+        self._dispatch: Dispatch | None = None
         self._connections: set[Connection] = set()
-        self._server: asyncio.Server | None = None
+        self._adoptions: set[asyncio.Task[None]] = set()
+        self._pause: asyncio.TimerHandle | None = None
         self._sweep: asyncio.TimerHandle | None = None
+        self._is_closed = False
 
     async def serve(self, dispatch: Dispatch) -> None:
-        self._server = await asyncio.get_running_loop().create_server(
-            lambda: Connection(self, dispatch, self._buffers),
-            sock=self._socket,
-            backlog=self._limits.backlog,
-        )
-        self._schedule_sweep()
+        self._dispatch = dispatch
+        self._socket.listen(self.limits.backlog)
+        self._socket.setblocking(False)
+        self._loop.add_reader(self._socket, self._accept)
+        self._sweep_later()
 
     def close(self) -> None:
-        self._socket.close() if self._server is None else self._server.close()
-        if self._sweep is not None:
-            self._sweep.cancel()
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._loop.remove_reader(self._socket)
+        self._socket.close()
+        for timer in (self._pause, self._sweep):
+            if timer is not None:
+                timer.cancel()
+        for adoption in self._adoptions:
+            adoption.cancel()
         for connection in list(self._connections):
             connection.close()
 
+    # -- accepting --------------------------------------------------------------------------------------------------
+
+    def _accept(self) -> None:
+        admission = self._shared.admission
+        for _ in range(_ACCEPTS_AT_ONCE):
+            seconds = admission.pause(self.time())
+            if seconds:
+                self._pause_accepting(seconds)
+                return
+            try:
+                client, address = self._socket.accept()
+            except (BlockingIOError, ConnectionAbortedError, InterruptedError):
+                return
+            except OSError as e:
+                self.complain("cannot accept connections", self.name, str(e))
+                self._pause_accepting(_NO_DESCRIPTOR_SECONDS)
+                return
+            # An IPv4 client of an IPv6 socket is counted, and limited, by its own address.
+            host = address[0].removeprefix("::ffff:")
+            if admission.enter(host):
+                adoption = self._loop.create_task(self._adopt(client, host))
+                self._adoptions.add(adoption)
+                adoption.add_done_callback(self._adoptions.discard)
+            else:
+                self.complain("refused a connection", host, "max.connections.per.ip")
+                client.close()
+
+    async def _adopt(self, client: socket.socket, host: str) -> None:
+        assert self._dispatch is not None
+        connection = Connection(self, self._dispatch, self._shared, host)
+        try:
+            client.setblocking(False)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await self._loop.connect_accepted_socket(lambda: connection, client)
+        except BaseException as e:
+            if connection not in self._connections:
+                self._shared.admission.leave(host)
+                client.close()
+            if not isinstance(e, OSError):
+                raise
+
+    def _pause_accepting(self, seconds: float) -> None:
+        self._loop.remove_reader(self._socket)
+        self._pause = self._loop.call_later(seconds, self._resume_accepting)
+
+    def _resume_accepting(self) -> None:
+        self._pause = None
+        self._loop.add_reader(self._socket, self._accept)
+
+    # -- connections ------------------------------------------------------------------------------------------------
+
     def opened(self, connection: Connection) -> None:
-        connection.last_active = self.time()
         self._connections.add(connection)
-        reason = self._limits.enter(connection.peer_host)
-        if reason is not None:
-            log.warning("refused a connection: peer=%s reason=%s", connection.peer_host, reason)
+        if self._is_closed:
             connection.close()
 
     def closed(self, connection: Connection) -> None:
         self._connections.discard(connection)
-        self._limits.leave(connection.peer_host)
+        self._shared.admission.leave(connection.peer_host)
 
-    def _schedule_sweep(self) -> None:
-        allowed = self._limits.max_idle_seconds
-        if allowed is not None:
-            every = min(max(allowed / 4, 0.05), 30.0)
-            self._sweep = asyncio.get_running_loop().call_later(every, self._close_idle, allowed)
+    def complain(self, what: str, who: str, why: str) -> None:
+        self._shared.complaints.warn(self.time(), "%s: peer=%s reason=%s", what, who, why)
 
-    def _close_idle(self, allowed: float) -> None:
-        oldest = self.time() - allowed
-        for connection in [c for c in self._connections if c.last_active < oldest and c.is_idle]:
-            connection.close()
-        self._schedule_sweep()
+    def _sweep_later(self) -> None:
+        limits = self.limits
+        shortest = min(
+            limits.first_request_seconds,
+            limits.frame_seconds,
+            limits.linger_seconds,
+            limits.max_idle_seconds or limits.frame_seconds,
+        )
+        every = min(max(shortest / 4, 0.05), _LONGEST_BETWEEN_SWEEPS)
+        self._sweep = self._loop.call_later(every, self._close_overdue)
+
+    def _close_overdue(self) -> None:
+        now = self.time()
+        self._shared.complaints.catch_up(now)
+        for connection in list(self._connections):
+            why = connection.overdue(now)
+            if why is not None:
+                connection.abort(why)
+            elif connection.is_idle(now):
+                connection.close()
+        self._sweep_later()
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -1,0 +1,25 @@
+"""What all listeners of a node share: the limits, the count of connections, and the memory they may hold."""
+
+from __future__ import annotations
+
+import logging
+
+from klamm.server.network.admission import Admission
+from klamm.server.network.budget import Budget
+from klamm.server.network.buffers import ReceiveBuffers
+from klamm.server.network.complaints import Complaints
+from klamm.server.network.limits import Limits
+
+
+class Shared:
+    __slots__ = ("admission", "budget", "buffers", "complaints", "limits")
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.admission = Admission(limits)
+        self.buffers = ReceiveBuffers()
+        self.complaints = Complaints(logging.getLogger(__package__))
+        self.budget = Budget(limits, self.buffers, self.complaints)
+
+    def close(self) -> None:
+        self.budget.close()

@@ -1,0 +1,102 @@
+"""Keyed records, and whole rounds of compaction in one call: what a shell divides between its loop and a worker."""
+
+from klamm.base.settings.topic import TopicSettings
+from klamm.log.compaction import selection
+from klamm.log.compaction.cleaner import Cleaning, Limits
+from klamm.log.compaction.selection import Dirt
+from klamm.log.disk import Disk
+from klamm.log.log import Log
+from klamm.protocol.records.batch import Codec, batches
+from klamm.protocol.records.builder import build_batch
+from klamm.protocol.records.reader import Record, read_records
+from log.samples import NOW, append, flush, settings
+
+Pair = tuple[bytes | None, bytes | None]
+DAY = 86_400_000
+
+
+def compacted(**changes: object) -> TopicSettings:
+    """Small segments, an index entry for every batch, and nothing waits."""
+    wanted = {
+        "cleanup_policy": ("compact",),
+        "index_interval_bytes": 0,
+        "file_delete_delay_ms": 0,
+        "min_cleanable_dirty_ratio": 0.0,
+        **changes,
+    }
+    return settings(**wanted)
+
+
+def keyed(
+    *pairs: Pair,
+    at: int = NOW,
+    producer: tuple[int, int, int] = (-1, -1, -1),
+    transactional: bool = False,
+    codec: Codec = Codec.NONE,
+) -> bytearray:
+    """A batch of (key, value); producer is (id, epoch, first sequence)."""
+    producer_id, epoch, sequence = producer
+    return build_batch(
+        [Record(timestamp=at, key=key, value=value) for key, value in pairs],
+        producer_id=producer_id,
+        producer_epoch=epoch,
+        base_sequence=sequence,
+        transactional=transactional,
+        codec=codec,
+    )
+
+
+def put(log: Log, *pairs: Pair, at: int = NOW) -> None:
+    """One batch for each pair."""
+    for pair in pairs:
+        append(log, keyed(pair, at=at))
+
+
+def measure(log: Log, chosen: TopicSettings, checkpoint: int | None = None, now: int = NOW) -> Dirt:
+    return selection.measure(
+        log.segments(),
+        chosen,
+        checkpoint=checkpoint,
+        start_offset=log.start_offset,
+        end_offset=log.end_offset,
+        last_stable_offset=min(log.end_offset, log.first_unstable_offset or log.end_offset),
+        now=now,
+    )
+
+
+def clean(
+    disk: Disk,
+    log: Log,
+    chosen: TopicSettings,
+    checkpoint: int | None = None,
+    *,
+    now: int = NOW,
+    map_bytes: int = 1 << 16,
+) -> int:
+    """One round over all that may be cleaned; returns the first offset that is still dirty."""
+    flush(log)
+    dirt = measure(log, chosen, checkpoint, now)
+    cleaning = Cleaning(disk, log, chosen, dirt, now=now, limits=Limits(map_bytes))
+    cleaning.build_map(no_pace)
+    for group in cleaning.groups():
+        replacement = cleaning.copy(group, no_pace)
+        if replacement is not None:
+            assert log.swap_in(*replacement, now)
+    flush(log)
+    return cleaning.end_offset
+
+
+def no_pace(_: int) -> None:
+    """As fast as it goes."""
+
+
+def records_of(log: Log) -> list[tuple[int, bytes | None, bytes | None]]:
+    """(offset, key, value) of everything that a consumer finds, control records left out."""
+    found: list[tuple[int, bytes | None, bytes | None]] = []
+    offset = log.start_offset
+    while part := log.read(offset, 1 << 20, up_to=log.end_offset):
+        for header, batch in batches(part.read(), partial_end=True):
+            if not header.is_control:
+                found += [(r.offset, r.key, r.value) for r in read_records(batch)]
+            offset = header.last_offset + 1
+    return found

@@ -1,0 +1,32 @@
+"""A real Apache Kafka and klamm, each started once, in the same state.
+
+KLAMM_ORACLE_KAFKA and KLAMM_ORACLE_KLAMM (host:port) take brokers that run already; they must be new.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from oracle.stage import Stage, prepare
+from support.brokers import Broker, start_kafka, start_klamm
+
+
+def _running(variable: str, start: Callable[[], Broker]) -> Iterator[Stage]:
+    address = os.environ.get(variable)
+    broker = None if address else start()
+    stage = Stage(broker.address if broker else str(address))
+    prepare(stage)
+    yield stage
+    if broker:
+        broker.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[Stage]:
+    yield from _running("KLAMM_ORACLE_KAFKA", start_kafka)
+
+
+@pytest.fixture(scope="session")
+def klamm() -> Iterator[Stage]:
+    yield from _running("KLAMM_ORACLE_KLAMM", start_klamm)

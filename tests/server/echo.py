@@ -1,0 +1,116 @@
+"""A listener without a broker: it answers each frame with itself, or as told, so that only the network is under test."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+from klamm.server.network.connection import PARKED, Answer, Connection, Parked
+from klamm.server.network.limits import Limits
+from klamm.server.network.listener import Listener
+from klamm.server.network.long_answer import LongAnswer
+from klamm.server.network.shared import Shared
+
+
+class Pair(NamedTuple):
+    """The client's end of a connection."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    async def frame(self) -> bytes:
+        size = int.from_bytes(await self.reader.readexactly(4), "big")
+        return await self.reader.readexactly(size)
+
+    async def rest(self) -> bytes:
+        """Everything until the connection is closed, by whatever means."""
+        try:
+            return await asyncio.wait_for(self.reader.read(), 20)
+        except ConnectionResetError:
+            return b""
+
+
+def framed(payload: bytes) -> bytes:
+    return len(payload).to_bytes(4, "big") + payload
+
+
+class Zeros:
+    """Unread bytes; counts how many of them were asked for."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.read = 0
+
+    def read_part(self, start: int, size: int) -> bytes:
+        self.read += size
+        return bytes(size)
+
+
+class Echo:
+    """`park` waits until it is released, `many N` and `long N` are answered with that many bytes."""
+
+    def __init__(self) -> None:
+        self.parked: list[Connection] = []
+        self.handled = 0
+        self.long: list[Zeros] = []
+
+    def __call__(self, connection: Connection, frame: memoryview) -> Answer | Parked | None:
+        self.handled += 1
+        word, _, size = bytes(frame[:32]).partition(b" ")
+        if word == b"park":
+            self.parked.append(connection)
+            return PARKED
+        if word == b"many":
+            return (framed(bytes(int(size))),)
+        if word == b"long":
+            self.long.append(Zeros(int(size)))
+            return LongAnswer([int(size).to_bytes(4, "big"), self.long[-1]])
+        return (framed(bytes(frame)),)
+
+
+class Served(NamedTuple):
+    echo: Echo
+    shared: Shared
+    listener: Listener
+    connect: Callable[..., Any]
+
+
+@asynccontextmanager
+async def an_echo(**limits: Any) -> AsyncIterator[Served]:
+    """Serves an Echo within these limits, and connects to it."""
+    ample = {
+        "max_request_bytes": 1 << 20,
+        "max_held_bytes": 1 << 30,
+        "max_connections": 100,
+        "max_connections_per_ip": 100,
+        "max_connection_rate": 1000,
+        "max_idle_seconds": 60.0,
+        "backlog": 50,
+    }
+    shared = Shared(Limits(**{**ample, **limits}))
+    listener = Listener("PLAINTEXT", "127.0.0.1", 0, shared=shared, is_controller=False)
+    echo = Echo()
+    await listener.serve(echo)
+    writers = []
+
+    async def connect(limit: int = 1 << 16) -> Pair:
+        pair = await asyncio.open_connection("127.0.0.1", listener.port, limit=limit)
+        writers.append(pair[1])
+        return Pair(*pair)
+
+    try:
+        yield Served(echo, shared, listener, connect)
+    finally:
+        for writer in writers:
+            writer.transport.abort()
+        listener.close()
+        shared.close()
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Waits, a turn of the loop at a time, until something has come true."""
+    async with asyncio.timeout(20):
+        while not true():
+            await asyncio.sleep(0)

@@ -1,0 +1,36 @@
+"""InitProducerId: every producer gets an id of its own."""
+
+import pytest
+
+from klamm.base.errors import ErrorCode
+from klamm.protocol.messages.init_producer_id import InitProducerIdRequest
+from server.wire_client import WireClient
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_each_version_gives_an_id_in_its_first_epoch(client: WireClient, version: int) -> None:
+    answer = client.ask(InitProducerIdRequest(transactional_id=None), version)
+
+    assert (answer.error_code, answer.producer_epoch) == (0, 0)
+    assert answer.producer_id >= 0
+
+
+@pytest.mark.usefixtures("node")
+def test_no_id_is_given_twice_even_across_blocks(client: WireClient) -> None:
+    request = InitProducerIdRequest(transactional_id=None)
+    for _ in range(1100):
+        client.send(request)
+
+    ids = [client.receive().producer_id for _ in range(1100)]
+
+    assert len(set(ids)) == 1100
+
+
+@pytest.mark.parametrize(
+    "half", [{"producer_id": 5}, {"producer_epoch": 5}, {"transactional_id": ""}]
+)
+def test_half_an_identity_is_refused(client: WireClient, half: dict[str, int | str]) -> None:
+    answer = client.ask(InitProducerIdRequest(**{"transactional_id": None, **half}))
+
+    assert answer.error_code == ErrorCode.INVALID_REQUEST
+    assert (answer.producer_id, answer.producer_epoch) == (-1, -1)
