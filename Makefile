@@ -8,6 +8,10 @@ BIN := .venv/bin
 # No interpreter is ever downloaded: klamm runs on the one that is here.
 export UV_PYTHON_DOWNLOADS = never
 export UV_PROJECT_ENVIRONMENT = .venv
+# The machine's own certificates, so that it works behind a company's proxy (the older name is for older uv).
+export UV_SYSTEM_CERTS = true
+export UV_NATIVE_TLS = true
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .PHONY: help
 help: ## list the targets

@@ -53,9 +53,10 @@ def expect(found: object, wanted: object) -> None:
 
 def describe(admin: AdminClient, topic: str) -> TopicDescription:
     # The controller has answered; the broker that we ask may learn of it a moment later.
-    return eventually(
+    described: TopicDescription = eventually(
         lambda: only(admin.describe_topics(TopicCollection([topic]))), failures=KafkaException
     )
+    return described
 
 
 def test_new_topic_is_described_as_it_was_asked_for(admin: AdminClient, topic_name: str) -> None:
@@ -72,7 +73,7 @@ def test_new_topic_is_described_as_it_was_asked_for(admin: AdminClient, topic_na
     assert all(p.leader.id == p.replicas[0].id == p.isr[0].id for p in described.partitions)
     configs = topic_configs(admin, topic_name)
     assert (configs["retention.ms"].value, configs["cleanup.policy"].value) == ("1000", "compact")
-    assert configs["retention.ms"].source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value
+    assert ConfigSource(configs["retention.ms"].source) is ConfigSource.DYNAMIC_TOPIC_CONFIG
     assert configs["segment.bytes"].is_default
 
 
@@ -173,7 +174,7 @@ def test_configs_are_set_added_to_subtracted_from_and_deleted(
         resource = ConfigResource("topic", topic, incremental_configs=[entry])
         only(admin.incremental_alter_configs([resource]))
 
-    def current() -> tuple[str, str]:
+    def current() -> tuple[str | None, str | None]:
         configs = topic_configs(admin, topic)
         return configs["retention.ms"].value, configs["cleanup.policy"].value
 
@@ -194,7 +195,7 @@ def test_old_alter_configs_replaces_everything(
 
     only(admin.alter_configs([resource]))
 
-    def current() -> tuple[str, str]:
+    def current() -> tuple[str | None, str | None]:
         configs = topic_configs(admin, topic)
         return configs["retention.ms"].value, configs["segment.bytes"].value
 

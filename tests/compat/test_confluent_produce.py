@@ -1,6 +1,6 @@
 """confluent-kafka (librdkafka) writes, and what was written is read back record by record."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from confluent_kafka import (
@@ -16,24 +16,26 @@ from confluent_kafka import (
 
 pytestmark = pytest.mark.compat
 
-Configs = dict[str, object]
-
 
 def write(
-    bootstrap: str, topic: str, values: list[bytes | None], **options: object
+    bootstrap: str, topic: str, values: Sequence[bytes | None], **options: object
 ) -> list[Message]:
     """Writes the values to partition 0 and gives the delivery reports."""
     reports: list[Message] = []
+    errors: list[KafkaError] = []
 
     def delivered(error: KafkaError | None, message: Message) -> None:
-        if error:
-            raise KafkaException(error)
-        reports.append(message)
+        if error is None:
+            reports.append(message)
+        else:
+            errors.append(error)
 
     producer = Producer({"bootstrap.servers": bootstrap, **options})
     for value in values:
         producer.produce(topic, value, partition=0, on_delivery=delivered)
     assert producer.flush(30) == 0
+    if errors:
+        raise KafkaException(errors[0])
     return reports
 
 
@@ -97,7 +99,12 @@ def test_topic_chooses_the_codec_of_its_batches(
 
 def test_keys_headers_timestamps_and_nulls_are_kept(bootstrap: str, topic: str) -> None:
     producer = Producer({"bootstrap.servers": bootstrap})
-    headers = [("trace", b"1"), ("trace", b"2"), ("empty", b""), ("null", None)]
+    headers: list[tuple[str, str | bytes | None]] = [
+        ("trace", b"1"),
+        ("trace", b"2"),
+        ("empty", b""),
+        ("null", None),
+    ]
 
     producer.produce(topic, b"v", b"k", partition=0, headers=headers, timestamp=1_700_000_000_123)
     producer.produce(topic, None, b"tombstone", partition=0)
@@ -127,7 +134,7 @@ def test_topic_may_stamp_records_when_they_arrive(
 
 def test_equal_keys_meet_in_one_partition(bootstrap: str, make_topic: Callable[..., str]) -> None:
     topic = make_topic(4)
-    partitions: dict[bytes, set[int]] = {}
+    partitions: dict[bytes | None, set[int | None]] = {}
     producer = Producer({"bootstrap.servers": bootstrap})
 
     for n in range(200):

@@ -43,8 +43,16 @@ def _program() -> Path:
     sources = [FOLDER / name for name in ("go.mod", "go.sum", "main.go")]
 
     def build(target: Path) -> None:
-        command = [go, "build", "-mod=readonly", "-buildvcs=false", "-o", target / "check", "."]
-        tools.download(["go", "mod", "download"], what="franz-go", cwd=FOLDER)
+        command: list[str | Path] = [
+            go,
+            "build",
+            "-mod=readonly",
+            "-buildvcs=false",
+            "-o",
+            target / "check",
+            ".",
+        ]
+        tools.download([go, "mod", "download"], what="franz-go", cwd=FOLDER)
         tools.run(command, timeout=tools.DOWNLOAD_SECONDS, cwd=FOLDER)
 
     fingerprint = cache.fingerprint(*(source.read_bytes() for source in sources))

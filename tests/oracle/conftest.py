@@ -11,10 +11,13 @@ import pytest
 from oracle.stage import Stage, prepare
 from support.brokers import Broker, start_kafka, start_klamm
 
+# Records of 1970 would fall to the first round of retention, half a minute after the start.
+SETTINGS = {"log.initial.task.delay.ms": 24 * 3_600_000}
 
-def _running(variable: str, start: Callable[[], Broker]) -> Iterator[Stage]:
+
+def _running(variable: str, start: Callable[..., Broker]) -> Iterator[Stage]:
     address = os.environ.get(variable)
-    broker = None if address else start()
+    broker = None if address else start(settings=SETTINGS)
     stage = Stage(broker.address if broker else str(address))
     prepare(stage)
     yield stage

@@ -37,11 +37,18 @@ def test_a_varint_of_more_than_five_bytes_is_refused() -> None:
 def test_tagged_fields_that_nobody_knows_are_passed_over() -> None:
     two_fields = bytes.fromhex("02 00 03 616263 8501 00")
 
-    assert wire.skip_tags(two_fields + b"!", 1, two_fields[0]) == len(two_fields)
+    assert wire.skip_tags(two_fields + b"!", 1, two_fields[0])[0] == len(two_fields)
 
 
 def test_where_there_are_no_tagged_fields_nothing_is_skipped() -> None:
-    assert wire.skip_tags(b"\x00rest", 1, 0) == 1
+    assert wire.skip_tags(b"\x00rest", 1, 0)[0] == 1
+
+
+def test_tagged_fields_that_nobody_knows_are_not_read_without_end() -> None:
+    many = uvarint(200_000) + b"\x7f\0" * 200_000
+
+    with pytest.raises(CorruptFrame, match="too many tagged fields"):
+        wire.skip_tags(many, 1, many[0])
 
 
 @pytest.mark.parametrize(

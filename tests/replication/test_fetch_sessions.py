@@ -23,7 +23,7 @@ def asking(topic: str, index: int = 0, offset: int = 0) -> FetchPartition:
 def test_a_fetch_without_session_leaves_nothing_behind() -> None:
     sessions = some_sessions()
 
-    context = sessions.begin(0, -1, [asking("t")], now=0)
+    context = sessions.begin(0, -1, [asking("t")], uses_ids=False, now=0)
 
     assert context.session_id == 0
     assert len(sessions) == 0
@@ -31,9 +31,11 @@ def test_a_fetch_without_session_leaves_nothing_behind() -> None:
 
 def test_a_full_fetch_opens_a_session_that_the_next_ones_build_on() -> None:
     sessions = some_sessions()
-    opened = sessions.begin(0, 0, [asking("t", 0), asking("t", 1)], now=0)
+    opened = sessions.begin(0, 0, [asking("t", 0), asking("t", 1)], uses_ids=False, now=0)
 
-    context = sessions.begin(opened.session_id, 1, [asking("t", 1, offset=5)], now=0)
+    context = sessions.begin(
+        opened.session_id, 1, [asking("t", 1, offset=5)], uses_ids=False, now=0
+    )
 
     assert context.is_incremental
     assert [(p.index, p.offset) for p in context.partitions] == [(0, 0), (1, 5)]
@@ -41,9 +43,9 @@ def test_a_full_fetch_opens_a_session_that_the_next_ones_build_on() -> None:
 
 def test_forgotten_partitions_are_not_read_again() -> None:
     sessions = some_sessions()
-    opened = sessions.begin(0, 0, [asking("t", 0), asking("t", 1)], now=0)
+    opened = sessions.begin(0, 0, [asking("t", 0), asking("t", 1)], uses_ids=False, now=0)
 
-    context = sessions.begin(opened.session_id, 1, [], [("t", 0)], now=0)
+    context = sessions.begin(opened.session_id, 1, [], [("t", 0)], uses_ids=False, now=0)
 
     assert [p.index for p in context.partitions] == [1]
 
@@ -60,35 +62,35 @@ def test_an_unknown_session_and_a_wrong_epoch_are_refused(
     session: int, epoch: int, code: ErrorCode
 ) -> None:
     sessions = some_sessions()
-    sessions.begin(0, 0, [asking("t")], now=0)
+    sessions.begin(0, 0, [asking("t")], uses_ids=False, now=0)
 
     with pytest.raises(ApiError) as refused:
-        sessions.begin(session, epoch, [], now=0)
+        sessions.begin(session, epoch, [], uses_ids=False, now=0)
 
     assert refused.value.code == code
 
 
 def test_the_final_epoch_closes_the_session() -> None:
     sessions = some_sessions()
-    opened = sessions.begin(0, 0, [asking("t")], now=0)
+    opened = sessions.begin(0, 0, [asking("t")], uses_ids=False, now=0)
 
-    sessions.begin(opened.session_id, -1, [], now=0)
+    sessions.begin(opened.session_id, -1, [], uses_ids=False, now=0)
 
     assert len(sessions) == 0
 
 
 def test_without_a_free_place_a_client_gets_no_session() -> None:
     sessions = some_sessions(slots=1)
-    sessions.begin(0, 0, [asking("t")], now=0)
+    sessions.begin(0, 0, [asking("t")], uses_ids=False, now=0)
 
-    assert sessions.begin(0, 0, [asking("u")], now=1).session_id == 0
+    assert sessions.begin(0, 0, [asking("u")], uses_ids=False, now=1).session_id == 0
 
 
 def test_a_session_idle_for_long_gives_up_its_place() -> None:
     sessions = some_sessions(slots=1)
-    old = sessions.begin(0, 0, [asking("t")], now=0)
+    old = sessions.begin(0, 0, [asking("t")], uses_ids=False, now=0)
 
-    new = sessions.begin(0, 0, [asking("u")], now=EVICTABLE_AFTER_MS)
+    new = sessions.begin(0, 0, [asking("u")], uses_ids=False, now=EVICTABLE_AFTER_MS)
 
     assert new.session_id not in (0, old.session_id)
     assert len(sessions) == 1
@@ -114,10 +116,12 @@ def test_after_an_error_the_client_hears_from_the_partition_again() -> None:
 
 def test_a_served_partition_queues_up_at_the_back() -> None:
     sessions = some_sessions()
-    opened = sessions.begin(0, 0, [asking("t", 0), asking("t", 1), asking("t", 2)], now=0)
+    opened = sessions.begin(
+        0, 0, [asking("t", 0), asking("t", 1), asking("t", 2)], uses_ids=False, now=0
+    )
     assert opened.session is not None
 
     opened.session.move_to_back(opened.partitions[0])
 
-    context = sessions.begin(opened.session_id, 1, [], now=0)
+    context = sessions.begin(opened.session_id, 1, [], uses_ids=False, now=0)
     assert [p.index for p in context.partitions] == [1, 2, 0]

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from klamm.base.ids import ZERO_UUID, Uuid
+from klamm.base.errors import ErrorCode
+from klamm.base.ids import Uuid
 from klamm.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from klamm.protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -23,6 +24,14 @@ from server.wire_client import WireClient
 NOW = 1_750_000_000_000
 LATEST = -1
 EARLIEST = -2
+
+
+_CODES = {int(code): code for code in ErrorCode}
+
+
+def error(number: int) -> ErrorCode:
+    """The name of a number on the wire."""
+    return _CODES[number]
 
 
 class Topic(NamedTuple):
@@ -146,4 +155,3 @@ def offset_at(client: WireClient, topic: Topic, timestamp: int, *, partition: in
 
 
 NO_TOPIC = Topic("there-is-no-such-topic", Uuid(bytes(range(16))))
-NO_ID = ZERO_UUID

@@ -11,7 +11,7 @@ from klamm.protocol.messages.produce import (
 )
 from klamm.protocol.records.batch import Codec
 from klamm.server.network.connection import Answer
-from klamm.server.straight_produce import StraightProduce
+from klamm.server.straight.produce import StraightProduce
 from server.asking import NO_TOPIC, Topic, a_batch, a_produce, append, fetched, offset_at
 from server.conftest import MakeTopic, create_topic, delete_topic, set_config
 from server.wire_client import WireClient, request_frame

@@ -27,6 +27,10 @@ class WireClient:
         self._ids = itertools.count(1)
         self._asked: dict[int, tuple[Api, int]] = {}
 
+    @property
+    def local_port(self) -> int:
+        return int(self.socket.getsockname()[1])
+
     def __enter__(self) -> Self:
         return self
 

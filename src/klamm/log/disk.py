@@ -37,6 +37,7 @@ class Disk(Protocol):
     def exists(self, path: str) -> bool: ...
     def file_size(self, path: str) -> int: ...
     def modified_ms(self, path: str) -> int: ...
+    def set_modified_ms(self, path: str, modified_ms: int) -> None: ...
     def fsync_dir(self, path: str) -> None: ...
 
 
@@ -142,6 +143,9 @@ class RealDisk:
 
     def modified_ms(self, path: str) -> int:
         return os.stat(path).st_mtime_ns // 1_000_000
+
+    def set_modified_ms(self, path: str, modified_ms: int) -> None:
+        os.utime(path, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
 
     def fsync_dir(self, path: str) -> None:
         fd = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -25,8 +25,8 @@ class Flush:
     files: list[File]
     # Small files written whole: (path, content).
     writes: list[tuple[str, bytes]]
-    # The directory, if names in it were created or removed since the last flush.
-    directory: str | None
+    # Where names were created or removed since the last flush: the log's directory, and its parent if that is new.
+    directories: list[str]
     end_offset: int
     # Counts truncations: what was flushed before one says nothing about the log after it.
     generation: int
@@ -43,8 +43,8 @@ class Flush:
                 file.fsync()
             for path, content in self.writes:
                 self.disk.write_atomic(path, content)
-            if self.directory is not None:
-                self.disk.fsync_dir(self.directory)
+            for directory in self.directories:
+                self.disk.fsync_dir(directory)
         except OSError:
             self.has_failed = True
             raise
@@ -59,6 +59,7 @@ class Durability:
         "_flushed_at",
         "_generation",
         "_has_new_names",
+        "_is_new",
         "_pending",
         "loose_snapshot",
         "recovery_point",
@@ -69,12 +70,18 @@ class Durability:
         # The oldest snapshot of producers that is not on disk yet. What stands before it must stay.
         self.loose_snapshot: int | None = None
         self._has_new_names = False
+        # The name of the log's own directory may not be on disk yet.
+        self._is_new = False
         self._generation = 0
         self._pending: Flush | None = None
         self._flushed_at = self._asked_at = now
 
     def names_changed(self) -> None:
         self._has_new_names = True
+
+    def nothing_is_sure(self) -> None:
+        """The log was made just now, or comes out of a crash: no name in it was synced, nor that of its directory."""
+        self._has_new_names = self._is_new = True
 
     def snapshot_written(self, offset: int) -> None:
         self._has_new_names = True
@@ -122,18 +129,24 @@ class Durability:
             disk=disk,
             files=segments.files_since(self.recovery_point) if is_ahead else [],
             writes=writes if epochs.is_dirty else [],
-            directory=directory if self._has_new_names else None,
+            directories=self._changed_directories(directory),
             end_offset=end_offset,
             generation=self._generation,
             loose_snapshot=self.loose_snapshot,
         )
-        epochs.is_dirty = self._has_new_names = False
+        epochs.is_dirty = self._has_new_names = self._is_new = False
         self.loose_snapshot = None
         return self._pending
 
+    def _changed_directories(self, directory: str) -> list[str]:
+        if self._is_new:
+            return [directory, directory.rpartition("/")[0]]
+        return [directory] if self._has_new_names else []
+
     def _include(self, pending: Flush, epochs: LeaderEpochs) -> None:
         """One is under way, and may end after the next: what it does, the next does too."""
-        self._has_new_names |= pending.directory is not None
+        self._has_new_names |= bool(pending.directories)
+        self._is_new |= len(pending.directories) > 1
         epochs.is_dirty |= bool(pending.writes)
         if pending.loose_snapshot is not None:
             self.loose_snapshot = pending.loose_snapshot

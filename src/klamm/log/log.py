@@ -135,7 +135,7 @@ class Log:
         )
         durability = Durability(loaded.recovery_point, now)
         if is_new or not loaded.is_clean:
-            durability.names_changed()
+            durability.nothing_is_sure()
         if not loaded.is_clean:
             durability.snapshot_written(0)
         log = cls(disk, directory, settings, loaded=loaded, durability=durability)
@@ -180,6 +180,7 @@ class Log:
             or rules.is_special
             or (producer_id >= 0 > sequence)
             or crc32c(memoryview(data)[ATTRIBUTES_AT:]) != crc
+            or (attributes and not validation.begins_as_its_codec(data, attributes))
         ):
             data = validation.examine(data, rules, now)
             size = len(data)

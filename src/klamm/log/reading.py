@@ -12,9 +12,13 @@ from klamm.log.disk import File
 from klamm.log.results import Slice
 from klamm.log.segment import Segment
 from klamm.log.segments import Segments
-from klamm.protocol.records.batch import LENGTH_AT, LOG_OVERHEAD
+from klamm.protocol.records.batch import HEADER_SIZE, LENGTH_AT, LOG_OVERHEAD
 
 _LENGTH = Struct(">i")
+# Base offset, length, and behind epoch, magic, checksum and attributes the last offset delta: all that a walk needs.
+_PLACE = Struct(">qi11xi")
+# Index entries stand about this far apart; a little more, so that one read shows the header of the batch behind.
+_WINDOW = 4096 + 256
 # How many readers are remembered, each by the offset it will ask for next.
 _MAX_MARKS = 64
 
@@ -72,12 +76,15 @@ class Reader:
         marks[offset] = (segment, position)
 
     def _locate(self, offset: int) -> tuple[Segment, int]:
-        place = self._segments.find(offset)
-        if place is None:
-            active = self._segments.active
-            return active, active.size
-        segment, found = place
-        return segment, found.position
+        segments = self._segments
+        for segment in segments.since(offset):
+            if segment.size:
+                position = _walk(
+                    segments.file_of(segment), segment.lookup(offset), segment.size, offset
+                )
+                if position is not None:
+                    return segment, position
+        return segments.active, segments.active.size
 
     def _limit(self, segment: Segment, up_to: int, end_offset: int) -> int:
         """The position in the segment before which everything stands below the offset."""
@@ -99,3 +106,22 @@ def _cut_size(file: File, position: int, max_bytes: int, min_one: bool) -> int:
     if first <= max_bytes:
         return max_bytes
     return first if min_one else 0
+
+
+def _walk(file: File, position: int, end: int, offset: int) -> int | None:
+    """Where the batch stands that holds the offset, or the first behind it; scan.headers without an object per batch."""
+    unpack = _PLACE.unpack_from
+    while position + HEADER_SIZE <= end:
+        data = file.pread(_WINDOW, position)
+        at, last = 0, min(len(data), end - position) - HEADER_SIZE
+        if last < 0:
+            return None
+        while at <= last:
+            base, length, delta = unpack(data, at)
+            if base + delta >= offset:
+                return position + at
+            if length + LOG_OVERHEAD < HEADER_SIZE:
+                return None
+            at += length + LOG_OVERHEAD
+        position += at
+    return None

@@ -74,8 +74,9 @@ def load(
         segments = [create_segment(disk, directory, log_start_offset)]
     end = _find_end(segments[-1]) if clean else None
     if end is None:
-        return _Recovery(disk, directory, files, segments, settings, recovery_point).run()
-    epochs = _read_epochs(disk, directory, files, segments)
+        recovery = _Recovery(disk, directory, files, segments, settings, recovery_point)
+        return recovery.run(log_start_offset)
+    epochs = _read_epochs(disk, directory, files, segments, log_start_offset)
     producers = _load_producers(disk, directory, files, segments, end)
     newest = _forget_stray_snapshots(disk, directory, files, segments, end)
     return Loaded(segments, end, epochs, producers, end, newest)
@@ -83,7 +84,7 @@ def load(
 
 def create_segment(disk: Disk, directory: str, base_offset: int) -> Segment:
     segment = Segment(disk, directory, base_offset)
-    disk.open(segment.path(), create=True).close()
+    segment.create()
     return segment
 
 
@@ -164,13 +165,16 @@ def _find_end(segment: Segment) -> int | None:
 
 
 def _read_epochs(
-    disk: Disk, directory: str, files: _Files, segments: list[Segment]
+    disk: Disk, directory: str, files: _Files, segments: list[Segment], log_start_offset: int
 ) -> LeaderEpochs:
+    """From their file, or from the batches if a crash left it torn, or written when the log began later."""
     if EPOCHS_FILE in files.others:
         try:
-            return LeaderEpochs.parse(disk.read(f"{directory}/{EPOCHS_FILE}").decode())
+            epochs = LeaderEpochs.parse(disk.read(f"{directory}/{EPOCHS_FILE}").decode())
+            start = max(log_start_offset, segments[0].base_offset) if segments else 0
+            if not epochs.entries or epochs.entries[0].start_offset <= start:
+                return epochs
         except ValueError:
-            # Only a crash leaves such a file; what it said is in the batches.
             pass
     epochs = LeaderEpochs()
     for segment in segments:
@@ -264,13 +268,15 @@ class _Recovery:
         self._scanned = self._cut = 0
         self._damaged: list[int] = []
 
-    def run(self) -> Loaded:
+    def run(self, log_start_offset: int) -> Loaded:
         segments = self._segments
         first = max(
             (i for i, s in enumerate(segments) if s.base_offset <= self._recovery_point), default=0
         )
         base = segments[first].base_offset
-        epochs = _read_epochs(self._disk, self._directory, self._files, segments[:first])
+        epochs = _read_epochs(
+            self._disk, self._directory, self._files, segments[:first], log_start_offset
+        )
         epochs.truncate_from_end(base)
         producers = _load_producers(
             self._disk, self._directory, self._files, segments[: first + 1], base

@@ -105,6 +105,11 @@ class Segment:
 
     # Appending ---------------------------------------------------------------------------------
 
+    def create(self) -> None:
+        """Make the files. The indexes stay empty until the segment is sealed; Kafka would complain if they were absent."""
+        for path in map(self.path, (LOG, INDEX, TIME_INDEX)):
+            self._disk.open(path, create=True).close()
+
     def activate(self, settings: TopicSettings, now: int, jitter_ms: int = 0) -> None:
         """Open the file, load the indexes, and learn when to roll: from here on the segment takes appends."""
         if self._index is None:
@@ -266,12 +271,13 @@ class Segment:
     def find(self, offset: int, file: File | None = None) -> Found | None:
         """The batch that holds the offset, or the first behind it; None if the segment ends before."""
         file = file or self.file
-        for found in scan.headers(file, self._lookup(offset), self.size):
+        for found in scan.headers(file, self.lookup(offset), self.size):
             if found.header.last_offset >= offset:
                 return found
         return None
 
-    def _lookup(self, offset: int) -> int:
+    def lookup(self, offset: int) -> int:
+        """A position at or before that of the batch which holds the offset, from the index."""
         relative = offset - self.base_offset
         if self._index is not None:
             return self._index.lookup(relative)
@@ -292,7 +298,7 @@ class Segment:
             relative = self._time_index.lookup(timestamp)
         else:
             relative = time_index.search(self._open_index(TIME_INDEX), timestamp)
-        start = self._lookup(max(self.base_offset + relative, from_offset))
+        start = self.lookup(max(self.base_offset + relative, from_offset))
         for found in scan.headers(self.file, start, self.size):
             if found.header.max_timestamp >= timestamp and found.header.last_offset >= from_offset:
                 yield found
@@ -317,7 +323,7 @@ class Segment:
         if last_entry is not None:
             self.max_timestamp, relative = last_entry
             self.max_timestamp_offset = self.base_offset + relative
-            position = self._lookup(self.max_timestamp_offset)
+            position = self.lookup(self.max_timestamp_offset)
         for found in scan.headers(self.file, position, self.size):
             if found.header.max_timestamp > self.max_timestamp:
                 self.max_timestamp = found.header.max_timestamp

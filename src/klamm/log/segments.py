@@ -87,6 +87,7 @@ class Segments:
 
     def _begin(self, base_offset: int, now: int) -> Segment:
         self.active = Segment(self._disk, self._directory, base_offset)
+        self.active.create()
         self._list.append(self.active)
         return self.activate(now)
 

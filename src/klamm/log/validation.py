@@ -45,6 +45,12 @@ _LONG_MAX = (1 << 63) - 1
 # The smallest thing that could be a message of any format; below it the length itself is nonsense.
 _MIN_LENGTH = 14
 _SHOWN_ERRORS = 3
+# How compressed bytes begin. Raw snappy begins with nothing in particular, so it has no row.
+_FIRST_BYTES = {
+    Codec.GZIP: b"\x1f\x8b",
+    Codec.LZ4: b"\x04\x22\x4d\x18",
+    Codec.ZSTD: b"\x28\xb5\x2f\xfd",
+}
 
 
 class RecordError(NamedTuple):
@@ -180,7 +186,20 @@ def _check_header(batch: Writable, rules: Rules) -> BatchHeader:
     if header.attributes & CODEC_MASK > Codec.ZSTD:
         # Kafka stumbles here, and its clients know the code.
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "The batch has an unknown codec.")
+    if not begins_as_its_codec(batch, header.attributes):
+        raise ApiError(
+            ErrorCode.INVALID_RECORD, "The records are not compressed as the batch says."
+        )
     return header
+
+
+def begins_as_its_codec(batch: Writable, attributes: int) -> bool:
+    """A batch that only claims to be compressed would stop every consumer that meets it.
+
+    # Deviation: Kafka decompresses each batch of a client and parses its records; here a look at the first bytes does.
+    """
+    expected = _FIRST_BYTES.get(attributes & CODEC_MASK)  # type: ignore[call-overload]
+    return expected is None or batch[HEADER_SIZE : HEADER_SIZE + len(expected)] == expected
 
 
 def check_size(batch: Writable, rules: Rules) -> None:

@@ -54,7 +54,7 @@ def decoder(cls: type[T], version: int) -> Decoder[T]:
     Bytes and records are views of `data`, nothing is copied. No count or length is believed before it is held against
     the bytes left. Small elements make large objects (an empty struct is two bytes on the wire and a hundred in
     memory), so the estimated cost of all array elements of a frame is limited as well: to `room` bytes, or four times
-    the data where that is more. The default lets 40,000 partitions of one fetch pass.
+    the data where that is more, but not more than the default. That lets 40,000 partitions of one fetch pass.
     """
     known = _decoders.get((cls, version))
     if known is None:

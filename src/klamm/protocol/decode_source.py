@@ -30,6 +30,7 @@ _NAMES: dict[str, object] = {
     "_tag_count": wire.tag_count,
     "_tag_header": wire.tag_header,
     "_skip_tags": wire.skip_tags,
+    "_room_after_tags": wire.room_after_tags,
     "_bad_length": wire.bad_length,
     "_too_many": wire.too_many,
     "_unexpected_null": wire.unexpected_null,
@@ -39,7 +40,7 @@ _NAMES: dict[str, object] = {
     "_CorruptFrame": CorruptFrame,
     "_ROOM": wire.OBJECT_ROOM,
 }
-_VARIABLES = "data at room size view n stop mark fault str len range max memoryview"
+_VARIABLES = "data at room size view n stop mark fault str len range max min memoryview"
 
 
 def decode_source(cls: type, version: int) -> Page:
@@ -76,7 +77,8 @@ class _Decoder:
             if self.uses_view:
                 page.insert(top, "view = memoryview(data)")
             if self.uses_room:
-                page.insert(top, f"room = max(room, size * {wire.OBJECT_BYTES_PER_FRAME_BYTE})")
+                own = f"min(size * {wire.OBJECT_BYTES_PER_FRAME_BYTE}, _ROOM)"
+                page.insert(top, f"room = max(room, {own})")
         return page
 
     def new_struct(self, cls: type, wish: str) -> str:
@@ -225,11 +227,12 @@ class _Decoder:
         self.read("B", "n")
         self.flush()
         if not tagged:
-            page.line("if n: at = _skip_tags(data, at, n)")
+            page.line("if n: at, room = _skip_tags(data, at, n, room)")
             return
         tag, stop = page.local("tag"), page.local("tag_stop")
         with page.block("if n:"):
             page.line("n, at = _tag_count(data, at, n)")
+            page.line("room = _room_after_tags(n, at, room)")
             with page.block("for _ in range(n):"):
                 page.line(f"{tag}, at, {stop} = _tag_header(data, at)")
                 branch = "if"

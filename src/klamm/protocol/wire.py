@@ -17,9 +17,12 @@ MAX_STRING_BYTES = 0x7FFF
 # Continuation bytes carry 7 bits each: a 32-bit number needs five of them and never a sixth.
 _LAST_SHIFT = 28
 
-# What the objects of one frame may cost in memory, whatever the size of the frame; see compile.decoder.
+# What the objects of one frame may cost in memory, whatever the size of the frame; see compile.decoder. It bounds the
+# time as well: objects worth 16 MiB take about 100 ms.
 OBJECT_ROOM = 16 * 1024 * 1024
 OBJECT_BYTES_PER_FRAME_BYTE = 4
+# A tagged field that is passed over takes no memory, but as much time as an object of this size.
+TAG_COST = 128
 
 
 def uvarint_after(data: Buffer, at: int, first: int) -> tuple[int, int]:
@@ -69,18 +72,27 @@ def tag_header(data: Buffer, at: int) -> tuple[int, int, int]:
     return tag, at, at + length
 
 
-def skip_tags(data: Buffer, at: int, first: int) -> int:
+def skip_tags(data: Buffer, at: int, first: int, room: int = OBJECT_ROOM) -> tuple[int, int]:
     """Pass over tagged fields that we do not know: a newer peer may send them to anyone.
 
-    `first` is the first byte of their count, already read; `at` is where the rest begins.
+    `first` is the first byte of their count, already read; `at` is where the rest begins. Tells where they end, and
+    what is left of the room.
     """
     try:
         count, at = tag_count(data, at, first)
+        room = room_after_tags(count, at, room)
         for _ in range(count):
             _, _, at = tag_header(data, at)
     except IndexError:
         raise CorruptFrame(f"tagged fields are cut off at byte {len(data)}") from None
-    return at
+    return at, room
+
+
+def room_after_tags(count: int, at: int, room: int) -> int:
+    room -= count * TAG_COST
+    if room < 0:
+        raise CorruptFrame(f"too many tagged fields: {count} announced at byte {at}")
+    return room
 
 
 def wide_text(text: str, at: int, room: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.base.ids import ZERO_UUID, Uuid
+from klamm.base.ids import Uuid
 
 NO_SESSION = 0
 INITIAL_EPOCH = 0
@@ -138,19 +138,20 @@ class FetchSessions:
         asked: Sequence[FetchPartition],
         forgotten: Iterable[tuple[str | Uuid, int]] = (),
         *,
+        uses_ids: bool,
         now: int,
     ) -> FetchContext:
         if session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self._sessions.pop(session_id, None)
-            if session_epoch == FINAL_EPOCH or not asked:
+            if session_epoch == FINAL_EPOCH:
                 return FetchContext(asked, None, False)
-            return FetchContext(asked, self._create(asked, now), False)
+            return FetchContext(asked, self._create(asked, uses_ids, now), False)
         session = self._sessions.get(session_id)
         if session is None:
             raise ApiError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         if session.epoch != session_epoch:
             raise ApiError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
-        if asked and session.uses_ids != (asked[0].topic_id != ZERO_UUID):
+        if session.uses_ids != uses_ids:
             raise ApiError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
         session.update(asked, forgotten)
         if not session.partitions:
@@ -159,7 +160,9 @@ class FetchSessions:
         self._use(session, now)
         return FetchContext(list(session.partitions.values()), session, True)
 
-    def _create(self, asked: Sequence[FetchPartition], now: int) -> FetchSession | None:
+    def _create(
+        self, asked: Sequence[FetchPartition], uses_ids: bool, now: int
+    ) -> FetchSession | None:
         """A new session, or None when all places are taken by clients that use theirs: then fetches stay full."""
         if len(self._sessions) >= self._slots:
             oldest = next(iter(self._sessions.values()), None)
@@ -169,7 +172,7 @@ class FetchSessions:
         id = self._new_id()
         while id in self._sessions or id == NO_SESSION:
             id = self._new_id()
-        session = FetchSession(id, asked[0].topic_id != ZERO_UUID)
+        session = FetchSession(id, uses_ids)
         session.update(asked, ())
         self._use(session, now)
         return session

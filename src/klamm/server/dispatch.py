@@ -9,12 +9,13 @@ from struct import Struct, error
 from typing import TYPE_CHECKING, Any
 
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
-from klamm.protocol.wire import OBJECT_BYTES_PER_FRAME_BYTE, OBJECT_ROOM, skip_tags
+from klamm.protocol.wire import OBJECT_ROOM, skip_tags
 from klamm.server.api_table import ServedApi
 from klamm.server.call import Call, Later
 from klamm.server.handlers.api_versions import unsupported_version
 from klamm.server.network.connection import PARKED, Answer, Connection, Parked
-from klamm.server.straight_produce import StraightProduce
+from klamm.server.straight.fetch import StraightFetch
+from klamm.server.straight.produce import StraightProduce
 
 if TYPE_CHECKING:
     from klamm.server.broker import Broker
@@ -23,6 +24,7 @@ log = logging.getLogger(__name__)
 
 _HEADER = Struct(">hhih")
 _PRODUCE = 0
+_FETCH = 1
 _API_VERSIONS = 18
 
 
@@ -35,15 +37,18 @@ class Dispatcher:
         self._broker = broker
         self._apis = apis
         self._tasks = tasks
-        self._straight_produce = StraightProduce(broker) if _PRODUCE in apis else None
+        self._straight: dict[int, StraightProduce | StraightFetch] = {}
+        if _PRODUCE in apis:
+            self._straight = {_PRODUCE: StraightProduce(broker), _FETCH: StraightFetch(broker)}
 
     def __call__(self, connection: Connection, frame: memoryview) -> Answer | Parked | None:
         try:
             key, version, correlation_id, client_size = _HEADER.unpack_from(frame)
         except error:
             raise CorruptFrame(f"{len(frame)} bytes cannot hold a request header") from None
-        if key == _PRODUCE and self._straight_produce is not None:
-            answer = self._straight_produce.answer(frame, version, correlation_id, client_size)
+        straight = self._straight.get(key)
+        if straight is not None:
+            answer = straight.answer(frame, version, correlation_id, client_size)
             if answer is not None:
                 return answer
         api = self._apis.get(key)
@@ -117,7 +122,7 @@ class Dispatcher:
 
 def _cost(size: int) -> int:
     """What a request of this size may take in memory at most: its frame, and the objects that it was decoded to."""
-    return size + min(64 * size, max(OBJECT_ROOM, OBJECT_BYTES_PER_FRAME_BYTE * size))
+    return size + min(64 * size, OBJECT_ROOM)
 
 
 def _read_client_id(frame: memoryview, size: int, is_flexible: bool) -> tuple[str | None, int]:
@@ -137,5 +142,5 @@ def _read_client_id(frame: memoryview, size: int, is_flexible: bool) -> tuple[st
     if is_flexible:
         if at >= len(frame):
             raise CorruptFrame("the request header is cut off")
-        at = skip_tags(frame, at + 1, frame[at])
+        at, _ = skip_tags(frame, at + 1, frame[at])
     return client_id, at

@@ -173,7 +173,8 @@ class Fetching:
             if isolation == Isolation.READ_COMMITTED:
                 aborted = partition.aborted_transactions(asked.offset, stable) if records else []
         except ApiError as e:
-            return FetchResult(asked, e.code)
+            # Kafka's own answer to a partition that it does not know has an empty list here, to others none.
+            return FetchResult(asked, e.code, aborted=[] if e.code in _UNKNOWN else None)
         return FetchResult(
             asked,
             0,

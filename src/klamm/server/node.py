@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from klamm.base.clock import SystemClock
 from klamm.base.settings.broker import Settings
 from klamm.base.settings.listeners import Listener as ListenerAddress
+from klamm.log.checkpoints import BadCheckpoint
 from klamm.log.disk import Disk, RealDisk
 from klamm.metadata.image import Endpoint
 from klamm.replication.log_directories import LogDirectory
@@ -111,8 +112,10 @@ class Node:
     async def start(self) -> None:
         try:
             await self._start(self._stack)
-        except BaseException:
+        except BaseException as e:
             await self._stack.aclose()
+            if isinstance(e, OSError | BadCheckpoint):
+                raise CannotStart(str(e)) from e
             raise
 
     async def stop(self) -> None:

@@ -96,7 +96,7 @@ class DataDirectories:
             # Only a real disk has other processes on it.
             if isinstance(disk, RealDisk):
                 for path in paths.all:
-                    locks.append(_lock(path))
+                    locks.append(_lock(disk, path))
             node_id = settings.node.node_id
             ensure_formatted(disk, paths, node_id=node_id, chance=chance, now=clock.now())
             found = load(disk, paths, node_id=node_id)
@@ -240,12 +240,24 @@ def _format(
     disk: Disk, path: str, identity: Identity, features: Mapping[str, int], now: Ms
 ) -> None:
     try:
-        disk.mkdir(path)
+        _make_directory(disk, path)
         # meta.properties comes last: a directory that has it is formatted completely.
         disk.write_atomic(f"{path}/{BOOTSTRAP}", bootstrap_checkpoint(features, now))
         disk.write_atomic(f"{path}/{META_PROPERTIES}", _meta_properties(identity, now))
     except OSError as error:
         raise StorageError(f"{path} cannot be formatted: {error.strerror}.") from error
+
+
+def _make_directory(disk: Disk, path: str) -> None:
+    """With its parents, and so that no power failure takes it away again."""
+    missing = []
+    at = os.path.abspath(path)
+    while not disk.exists(at) and at != os.path.dirname(at):
+        missing.append(at)
+        at = os.path.dirname(at)
+    disk.mkdir(path)
+    for made in reversed(missing):
+        disk.fsync_dir(os.path.dirname(made))
 
 
 def bootstrap_checkpoint(features: Mapping[str, int], now: Ms) -> bytes:
@@ -274,9 +286,9 @@ def _meta_properties(identity: Identity, now: Ms) -> bytes:
     return "\n".join(lines).encode()
 
 
-def _lock(directory: str) -> int:
+def _lock(disk: Disk, directory: str) -> int:
     try:
-        os.makedirs(directory, exist_ok=True)
+        _make_directory(disk, directory)
         file = os.open(f"{directory}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise StorageError(f"{directory} cannot be used: {error.strerror}.") from error

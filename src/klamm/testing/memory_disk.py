@@ -9,7 +9,7 @@ directory survive in the order in which they were made, and a directory that is 
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from random import Random
@@ -96,6 +96,8 @@ def _first_of(changes: Sequence[T], rng: Random, loss: Loss) -> list[T]:
     return [] if loss is Loss.ALL else list(changes[: rng.randrange(len(changes) + 1)])
 
 
+_HARMLESS = ("open", "pread")
+
 # What happened to the names of a directory: names that went, and names that came.
 _Names = dict[str, _Node]
 _NameChange = tuple[tuple[str, ...], _Names]
@@ -143,6 +145,8 @@ class MemoryDisk:
 
     def __init__(self) -> None:
         self.now_ms = 0
+        # Called before everything that changes the disk, and before every sync: the places where a crash may come.
+        self.before_step: Callable[[], None] | None = None
         self._names: _Names = {}
         self._durable_names: _Names = {}
         self._pending: dict[str, list[_NameChange]] = {}
@@ -201,7 +205,8 @@ class MemoryDisk:
         self._failing.clear()
 
     def may_fail(self, operation: str, path: str) -> None:
-        """Called before every operation that can fail, and so before every one that changes anything."""
+        if self.before_step is not None and operation not in _HARMLESS:
+            self.before_step()
         if operation in self._failing and path.endswith(self._failing[operation]):
             raise OSError(errno.EIO, f"{operation} was told to fail", path)
 
@@ -276,6 +281,9 @@ class MemoryDisk:
 
     def modified_ms(self, path: str) -> int:
         return self._node(path).modified_ms
+
+    def set_modified_ms(self, path: str, modified_ms: int) -> None:
+        self._node(path).modified_ms = modified_ms
 
     def fsync_dir(self, path: str) -> None:
         self.may_fail("fsync_dir", path)

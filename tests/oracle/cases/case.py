@@ -38,7 +38,10 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A request in all its versions, with what is done before it and looked at after it."""
+    """A request in all its versions, with what is done before it and looked at after it.
+
+    `ignoring` names fields of the answers before, but not of those after.
+    """
 
     name: str
     ask: Ask

@@ -98,7 +98,8 @@ _METADATA = [
     case("metadata", "some topics", _describe("three", "full")),
     case("metadata", "a topic named twice", _describe("full", "full")),
     case("metadata", "an unknown topic", _describe("nobody", allow_auto_topic_creation=False), since=4),
-    case("metadata", "a topic to be made", _describe(FRESH), since=4, after=[_DESCRIBED]),
+    # Kafka makes it behind the client's back and says at first that it does not exist.
+    case("metadata", "a topic to be made", _describe(FRESH), since=4, ignoring=["topics"], after=[_DESCRIBED]),
     case("metadata", "a bad name", _describe("a b")),
     case("metadata", "a bad name, nothing to be made", _describe("a b", allow_auto_topic_creation=False), since=4),
     case("metadata", "an empty name", _describe("")),
@@ -106,7 +107,6 @@ _METADATA = [
     case("metadata", "by id, too early", {"topics": [{"topic_id": Id("full"), "name": None}]}, since=10, until=11),
     case("metadata", "by an unknown id", {"topics": [{"topic_id": UNKNOWN_ID, "name": None}]}, since=12),
     case("metadata", "by name and id", {"topics": [{"topic_id": Id("full"), "name": "full"}]}, since=12),
-    case("metadata", "neither name nor id", {"topics": [{"name": None}]}, since=12),
     case("metadata", "names and ids together",
          {"topics": [{"name": "three"}, {"name": None, "topic_id": Id("full")}]}, since=12),
     case("metadata", "authorized operations", since=8, values=_describe(

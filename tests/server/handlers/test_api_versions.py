@@ -1,5 +1,7 @@
 """ApiVersions: what is served here, and how a client of another time finds out."""
 
+from typing import Any
+
 import pytest
 
 from klamm.base.errors import ErrorCode
@@ -77,7 +79,7 @@ def test_every_api_that_is_listed_answers_in_every_version(
         api = APIS[listed.api_key]
         for version in range(max(api.lowest, listed.min_version), listed.max_version + 1):
             with WireClient(node.address) as client:
-                request = A_CLIENT if api.name == "api_versions" else api.request()
+                request: Any = A_CLIENT if api.name == "api_versions" else api.request()
                 if api.name == "produce":
                     request.acks = 1
                 try:

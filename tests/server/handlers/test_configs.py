@@ -22,6 +22,7 @@ from server.asking import (
     a_batch,
     a_produce,
     append,
+    error,
     offset_at,
     partition_of,
 )
@@ -159,7 +160,7 @@ def test_what_cannot_be_set_is_refused_with_a_reason(
 
     refused = change(client, kind, "1" if kind == BROKER else topic.name, wrong)
 
-    assert (ErrorCode(refused.error_code), bool(refused.error_message)) == (code, True)
+    assert (error(refused.error_code), bool(refused.error_message)) == (code, True)
 
 
 def test_a_topic_that_does_not_exist_has_no_configs(client: WireClient) -> None:

@@ -74,7 +74,7 @@ def test_minus_one_means_the_brokers_default(client: WireClient, new_name: str) 
     delete_topic(client, Topic(new_name, made.topic_id))
 
 
-REFUSED = {
+REFUSED: dict[str, tuple[dict[str, Any], ErrorCode]] = {
     "no partitions": ({"partitions": 0}, ErrorCode.INVALID_PARTITIONS),
     "no replicas": ({"replication_factor": 0}, ErrorCode.INVALID_REPLICATION_FACTOR),
     "more replicas than brokers": (

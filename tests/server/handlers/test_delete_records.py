@@ -8,7 +8,7 @@ from klamm.protocol.messages.delete_records import (
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
-from server.asking import EARLIEST, LATEST, NO_TOPIC, Topic, append, fetched, offset_at
+from server.asking import EARLIEST, LATEST, NO_TOPIC, Topic, append, error, fetched, offset_at
 from server.conftest import MakeTopic
 from server.wire_client import WireClient
 
@@ -31,7 +31,7 @@ def delete(
     )
     (answer,) = client.ask(request, version).topics
     (result,) = answer.partitions
-    return ErrorCode(result.error_code), result.low_watermark
+    return error(result.error_code), result.low_watermark
 
 
 @pytest.fixture

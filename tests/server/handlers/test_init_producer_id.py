@@ -1,5 +1,7 @@
 """InitProducerId: every producer gets an id of its own."""
 
+from typing import Any
+
 import pytest
 
 from klamm.base.errors import ErrorCode
@@ -29,8 +31,10 @@ def test_no_id_is_given_twice_even_across_blocks(client: WireClient) -> None:
 @pytest.mark.parametrize(
     "half", [{"producer_id": 5}, {"producer_epoch": 5}, {"transactional_id": ""}]
 )
-def test_half_an_identity_is_refused(client: WireClient, half: dict[str, int | str]) -> None:
-    answer = client.ask(InitProducerIdRequest(**{"transactional_id": None, **half}))
+def test_half_an_identity_is_refused(client: WireClient, half: dict[str, Any]) -> None:
+    identity: dict[str, Any] = {"transactional_id": None, **half}
+
+    answer = client.ask(InitProducerIdRequest(**identity))
 
     assert answer.error_code == ErrorCode.INVALID_REQUEST
     assert (answer.producer_id, answer.producer_epoch) == (-1, -1)

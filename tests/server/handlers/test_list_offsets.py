@@ -12,7 +12,7 @@ from klamm.protocol.messages.list_offsets import (
 )
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
-from server.asking import NO_TOPIC, Topic, a_produce, partition_of
+from server.asking import NO_TOPIC, Topic, a_produce, error, partition_of
 from server.conftest import MakeTopic
 from server.wire_client import WireClient
 
@@ -57,7 +57,7 @@ def ask(
 ) -> Answer:
     """(error, timestamp, offset, leader epoch)"""
     found = partition_of(client.ask(a_question(topic, timestamp, **question), version))
-    return ErrorCode(found.error_code), found.timestamp, found.offset, found.leader_epoch
+    return error(found.error_code), found.timestamp, found.offset, found.leader_epoch
 
 
 @pytest.mark.parametrize("version", range(1, 12))

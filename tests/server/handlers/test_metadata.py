@@ -15,7 +15,7 @@ from klamm.protocol.messages.metadata import (
     MetadataRequestTopic,
     MetadataResponsePartition,
 )
-from server.asking import NO_TOPIC, Topic, append, fetched
+from server.asking import NO_TOPIC, Topic, append, error, fetched
 from server.conftest import MakeTopic, create_topic, delete_topic, set_config
 from server.wire_client import WireClient
 from support.patience import eventually
@@ -40,7 +40,7 @@ def ask_by_id(client: WireClient, *ids: Uuid, version: int | None = None) -> Any
 
 
 def errors(response: Any) -> dict[str, ErrorCode]:
-    return {topic.name: ErrorCode(topic.error_code) for topic in response.topics}
+    return {topic.name: error(topic.error_code) for topic in response.topics}
 
 
 @pytest.mark.parametrize("version", VERSIONS)

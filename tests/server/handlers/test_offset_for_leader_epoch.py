@@ -8,7 +8,7 @@ from klamm.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from server.asking import NO_TOPIC, Topic, append
+from server.asking import NO_TOPIC, Topic, append, error
 from server.wire_client import WireClient
 
 UNKNOWN = (-1, -1)
@@ -33,7 +33,7 @@ def end_of_epoch(
     (answer,) = client.ask(request, version).topics
     (found,) = answer.partitions
     assert found.partition == partition
-    return ErrorCode(found.error_code), found.leader_epoch, found.end_offset
+    return error(found.error_code), found.leader_epoch, found.end_offset
 
 
 @pytest.mark.parametrize("version", [2, 3, 4])

@@ -18,6 +18,7 @@ from server.asking import (
     a_fetch,
     a_produce,
     append,
+    error,
     fetched,
     offset_at,
     partition_of,
@@ -129,7 +130,7 @@ def test_what_no_log_takes_is_refused_and_leaves_no_trace(
 
     partition = partition_of(client.ask(a_produce(topic, make()), version))
 
-    assert (ErrorCode(partition.error_code), partition.base_offset) == (code, NO_OFFSET)
+    assert (error(partition.error_code), partition.base_offset) == (code, NO_OFFSET)
     assert offset_at(client, topic, -1) == 0
     assert append(client, topic, b"next") == 0
 
@@ -303,7 +304,7 @@ def idempotent(
 
 def outcome_of(client: WireClient, topic: Topic, batch: bytearray) -> tuple[ErrorCode, int]:
     partition = partition_of(client.ask(a_produce(topic, batch)))
-    return ErrorCode(partition.error_code), partition.base_offset
+    return error(partition.error_code), partition.base_offset
 
 
 def test_a_batch_sent_twice_is_acknowledged_twice_and_stored_once(

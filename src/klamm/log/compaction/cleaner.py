@@ -127,7 +127,7 @@ class Cleaning:
                 continue
             if not (header.is_control or transactions.is_aborted(header)):
                 try:
-                    if not _map_keys(batch, offsets, start):
+                    if not offsets.put_all(read_keys(batch), start):
                         return False
                 except CorruptFrame:
                     raise DamagedLog(segment.path(), found.position) from None
@@ -137,7 +137,9 @@ class Cleaning:
     # Pass two ----------------------------------------------------------------------------------
 
     def groups(self) -> list[list[Segment]]:
-        """What to copy, one after the other, after the map was built."""
+        """What to copy, one after the other, after the map was built; nothing if no dirt was learnt of."""
+        if self.end_offset == self._dirt.first_dirty_offset:
+            return []
         touched = [(s, end) for s, end in self._cleanable() if s.base_offset < self.end_offset]
         return grouping.group(touched, self._settings)
 
@@ -163,7 +165,8 @@ class Cleaning:
             if not is_changed and aborted == group[0].aborted():
                 copy.discard()
                 return None
-            return Replacement(group, copy.finish(aborted))
+            modified_ms = self._disk.modified_ms(group[-1].path())
+            return Replacement(group, copy.finish(aborted, modified_ms))
         except BaseException:
             copy.discard()
             raise
@@ -173,16 +176,6 @@ class Cleaning:
             return self._filter.apply(found.header, batch)
         except CorruptFrame:
             raise DamagedLog(segment.path(), found.position) from None
-
-
-def _map_keys(batch: BytesLike, offsets: OffsetMap, start: int) -> bool:
-    """False if they do not all fit. Those that do say nothing wrong: the records that hold them stay."""
-    for offset, key in read_keys(batch):
-        if key is not None and offset >= start:
-            if offsets.is_full:
-                return False
-            offsets.put(key, offset)
-    return True
 
 
 def last_batches(producers: ProducerStates) -> dict[int, LastBatch]:

@@ -57,9 +57,13 @@ class Copy:
         self._file.pwrite(self._buffer, self._segment.size - len(self._buffer))
         self._buffer.clear()
 
-    def finish(self, aborted: Iterable[AbortedTransaction]) -> Segment:
-        """Force all of it to disk, names included: the originals may go as soon as this copy has their place."""
+    def finish(self, aborted: Iterable[AbortedTransaction], modified_ms: int) -> Segment:
+        """Force all of it to disk, names included: the originals may go as soon as this copy has their place.
+
+        The file keeps the time of the originals: where no record is left, it is what tells the segment's age.
+        """
         self._write()
+        self._disk.set_modified_ms(self._segment.path(LOG + CLEANED), modified_ms)
         self._file.fsync()
         self._add_time()
         self._write_whole(INDEX, self._index.to_bytes())
@@ -69,6 +73,7 @@ class Copy:
             self._write_whole(TXN_INDEX, entries)
             self._segment.has_aborted = True
         self._disk.fsync_dir(self._directory)
+        self._segment.max_timestamp, self._segment.max_timestamp_offset = self._newest
         return self._segment
 
     def _write_whole(self, kind: str, content: bytes) -> None:

@@ -7,17 +7,18 @@ Keys are known by 16 bytes of a hash: two that share all of them do not occur.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from hashlib import blake2b
 from struct import Struct
 
 SLOT_BYTES = 24
 NOWHERE = -1
 
-_HALVES = Struct(">QQ")
+_halves = Struct(">QQ").unpack
 
 
 class OffsetMap:
-    """`put` until `is_full`, then `get`. `latest_offset`: everything up to there has been put."""
+    """First `put_all`, then `get`. `latest_offset`: everything up to there has been put."""
 
     __slots__ = ("_first", "_limit", "_mask", "_offsets", "_second", "count", "latest_offset")
 
@@ -35,35 +36,38 @@ class OffsetMap:
         self.count = 0
         self.latest_offset = NOWHERE
 
-    @property
-    def is_full(self) -> bool:
-        return self.count >= self._limit
+    def put_all(self, keys: Iterable[tuple[int, bytes | None]], start: int) -> bool:
+        """Put the keys at offsets from start on, in rising order: the last one wins. False if they do not all fit.
 
-    def put(self, key: bytes, offset: int) -> None:
-        """Offsets are put in rising order, so the last one wins. Not to be called when full."""
-        first, second = _hash(key)
-        offsets, mask = self._offsets, self._mask
-        slot, step = first & mask, second | 1
-        while offsets[slot]:
-            if self._first[slot] == first and self._second[slot] == second:
-                offsets[slot] = offset + 1
-                return
-            slot = (slot + step) & mask
-        self._first[slot], self._second[slot], offsets[slot] = first, second, offset + 1
-        self.count += 1
+        Those that did fit say nothing wrong even then: the records that hold them are there.
+        """
+        firsts, seconds, offsets, mask = self._first, self._second, self._offsets, self._mask
+        room = self._limit - self.count
+        for offset, key in keys:
+            if key is None or offset < start:
+                continue
+            if not room:
+                return False
+            first, second = _halves(blake2b(key, digest_size=16).digest())
+            slot, step = first & mask, second | 1
+            while offsets[slot]:
+                if firsts[slot] == first and seconds[slot] == second:
+                    break
+                slot = (slot + step) & mask
+            else:
+                firsts[slot], seconds[slot] = first, second
+                room -= 1
+                self.count += 1
+            offsets[slot] = offset + 1
+        return True
 
     def get(self, key: bytes) -> int:
         """The last offset of the key, NOWHERE if it was not put."""
-        first, second = _hash(key)
+        first, second = _halves(blake2b(key, digest_size=16).digest())
         offsets, mask = self._offsets, self._mask
         slot, step = first & mask, second | 1
         while found := offsets[slot]:
             if self._first[slot] == first and self._second[slot] == second:
-                return found - 1
+                return int(found - 1)
             slot = (slot + step) & mask
         return NOWHERE
-
-
-def _hash(key: bytes) -> tuple[int, int]:
-    first, second = _HALVES.unpack(blake2b(key, digest_size=_HALVES.size).digest())
-    return first, second

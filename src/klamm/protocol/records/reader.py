@@ -127,10 +127,20 @@ def _keys(header: BatchHeader, data: bytes) -> Iterator[tuple[int, bytes | None]
     at = 0
     try:
         for _ in range(header.count):
-            length, at = _varint(data, at)
-            end = at + length
-            _, at = _varint(data, at + 1)
-            delta, at = _varint(data, at)
+            raw = data[at]
+            at += 1
+            if raw > 127:
+                raw, at = longer_varint(data, at, raw)
+            end = at + ((raw >> 1) ^ -(raw & 1))
+            at += 1
+            # The timestamp: all but its last byte say that there are more.
+            while data[at] > 127:
+                at += 1
+            raw = data[at + 1]
+            at += 2
+            if raw > 127:
+                raw, at = longer_varint(data, at, raw)
+            delta = (raw >> 1) ^ -(raw & 1)
             if not least <= delta <= last:
                 raise CorruptFrame(f"offset delta {delta} is not in {least} to {last}")
             least = delta + 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from klamm.base.errors import ErrorCode
-from klamm.metadata.features import SUPPORTED
+from klamm.metadata.features import KRAFT_VERSION, SUPPORTED
 from klamm.protocol.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -30,6 +30,7 @@ def handle(request: ApiVersionsRequest, call: Call) -> ApiVersionsResponse:
         if not all(map(_SOFTWARE.fullmatch, names)):
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
     image = call.broker.image
+    levels_now = {**image.features, KRAFT_VERSION: call.broker.quorum.kraft_version}
     return ApiVersionsResponse(
         api_keys=[
             ApiVersion(
@@ -47,7 +48,7 @@ def handle(request: ApiVersionsRequest, call: Call) -> ApiVersionsResponse:
         finalized_features_epoch=image.offset,
         finalized_features=[
             FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
-            for name, level in image.features.items()
+            for name, level in levels_now.items()
             if level > 0
         ],
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from klamm.base.errors import ApiError
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.controller.names import problem_of_name
 from klamm.protocol.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -27,10 +28,12 @@ def handle(request: DescribeProducersRequest, call: Call) -> DescribeProducersRe
 
 def _answer(topic: str, index: int, call: Call) -> PartitionResponse:
     try:
+        if problem := problem_of_name(topic):
+            raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
         partition = call.broker.replicas.get(topic, index)
         partition.check_leader(-1)
     except ApiError as e:
-        return PartitionResponse(partition_index=index, error_code=e.code)
+        return PartitionResponse(partition_index=index, error_code=e.code, error_message=e.message)
     return PartitionResponse(
         partition_index=index,
         active_producers=[

@@ -40,8 +40,16 @@ def handle(request: DescribeQuorumRequest, call: Call) -> DescribeQuorumResponse
                 ],
             )
             for controller in call.broker.image.controllers.values()
+            if _asks_for_the_log(request)
         ],
     )
+
+
+def _asks_for_the_log(request: DescribeQuorumRequest) -> bool:
+    asked = (
+        (topic.topic_name, p.partition_index) for topic in request.topics for p in topic.partitions
+    )
+    return (METADATA_TOPIC, 0) in asked
 
 
 def _describe(topic: str, index: int, call: Call) -> DescribeQuorumResponsePartitionData:
@@ -49,7 +57,7 @@ def _describe(topic: str, index: int, call: Call) -> DescribeQuorumResponseParti
         return DescribeQuorumResponsePartitionData(
             partition_index=index,
             error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-            error_message=None,
+            error_message=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.text,
         )
     quorum = call.broker.quorum
     # The leader is its own only voter: caught up by definition, and never fetching.

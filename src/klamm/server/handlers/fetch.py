@@ -11,17 +11,22 @@ v13  topics by id (KIP-516)
 
 from __future__ import annotations
 
-from klamm.base.errors import ApiError
+from klamm.base.errors import ApiError, ErrorCode
 from klamm.protocol.messages.fetch import FetchRequest
 from klamm.replication.fetch_sessions import FetchPartition
+from klamm.replication.partition import Isolation
 from klamm.server.call import Call, EncodedBody, LongBody
 from klamm.server.fetch_response import encode_fetch_response
 from klamm.server.fetching import Fetching
 from klamm.server.network.connection import PARKED, Parked
 
+_FIRST_WITH_TOPIC_IDS = 13
+
 
 def handle(request: FetchRequest, call: Call) -> EncodedBody | LongBody | Parked:
     broker = call.broker
+    if request.isolation_level not in (Isolation.READ_UNCOMMITTED, Isolation.READ_COMMITTED):
+        raise ApiError(ErrorCode.INVALID_REQUEST)
     try:
         context = broker.fetch_sessions.begin(
             request.session_id,
@@ -32,6 +37,7 @@ def handle(request: FetchRequest, call: Call) -> EncodedBody | LongBody | Parked
                 for t in request.forgotten_topics_data
                 for p in t.partitions
             ],
+            uses_ids=call.version >= _FIRST_WITH_TOPIC_IDS,
             now=call.now,
         )
     except ApiError as e:

@@ -9,6 +9,7 @@ v9   -5 the end of what is tiered, v11: -6 the start of what is not yet tiered: 
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 from klamm.base.errors import ApiError, ErrorCode
@@ -42,12 +43,10 @@ _NOTHING = _Found(-1)
 
 
 def handle(request: ListOffsetsRequest, call: Call) -> ListOffsetsResponse:
-    asked = [(topic.name, p.partition_index) for topic in request.topics for p in topic.partitions]
-    twice = (
-        {pair for pair in asked if asked.count(pair) > 1}
-        if len(set(asked)) != len(asked)
-        else set()
+    asked = Counter(
+        (topic.name, p.partition_index) for topic in request.topics for p in topic.partitions
     )
+    twice = {pair for pair, count in asked.items() if count > 1}
     return ListOffsetsResponse(
         topics=[
             ListOffsetsTopicResponse(
@@ -78,7 +77,7 @@ def _answer(
 ) -> ListOffsetsPartitionResponse:
     index = asked.partition_index
     try:
-        if is_twice:
+        if is_twice or request.isolation_level not in (0, 1):
             raise ApiError(ErrorCode.INVALID_REQUEST)
         if asked.timestamp < 0 and call.version < _SINCE.get(
             asked.timestamp, 0 if asked.timestamp >= -2 else 99

@@ -111,7 +111,10 @@ def _answer(request: MetadataRequest, call: Call, errors: dict[str, int]) -> Enc
 
 
 def _distinct(topics: Iterable[MetadataRequestTopic]) -> list[MetadataRequestTopic]:
-    return list({topic.name or topic.topic_id: topic for topic in topics}.values())
+    """Each once. Who asks by id is answered by id: names beside it are passed over, as Kafka does."""
+    by_id = {topic.topic_id: topic for topic in topics if topic.topic_id != ZERO_UUID}
+    by_name = {topic.name: topic for topic in topics}
+    return list(by_id.values() or by_name.values())
 
 
 def _find(image: ClusterImage, asked: MetadataRequestTopic) -> TopicImage | None:

@@ -1,6 +1,6 @@
 """Produce (0), v3-13: append a batch to each of many partitions.
 
-Nearly all requests never get here: server/straight_produce.py answers the common ones. This handler knows every case.
+Nearly all requests never get here: server/straight/produce.py answers the common ones. This handler knows every case.
 v7   zstd (KIP-110)
 v9   flexible
 v12  transactions without AddPartitionsToTxn (KIP-890)
@@ -46,6 +46,7 @@ def handle(request: ProduceRequest, call: Call) -> ProduceResponse | Parked | No
                 ],
             )
             for topic in request.topic_data
+            if topic.partition_data
         ]
     )
     if request.acks == 0:
@@ -107,6 +108,7 @@ _WITHOUT_LOG_START = (
     ErrorCode.MESSAGE_TOO_LARGE,
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.RECORD_LIST_TOO_LARGE,
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
 )
 
@@ -122,7 +124,8 @@ def _refusal(index: int, error: ApiError, partition: Partition | None) -> Partit
             )
             for each in error.record_errors
         ]
-    if partition is not None and error.code not in _WITHOUT_LOG_START:
+    is_from_log = error.code != ErrorCode.INVALID_RECORD or isinstance(error, RejectedRecords)
+    if partition is not None and is_from_log and error.code not in _WITHOUT_LOG_START:
         response.log_start_offset = partition.log.start_offset
     return response
 

@@ -127,6 +127,12 @@ class MetadataQuorum:
         return self._directories.metadata.id
 
     @property
+    def kraft_version(self) -> int:
+        """1 where the log names its voters, 0 where the settings do. A feature that no metadata record tells of."""
+        version = self._store.voters.version
+        return version.kraft_version if version is not None else 0
+
+    @property
     def broker_epoch(self) -> int:
         return self.image.brokers[self._directories.node_id].epoch
 

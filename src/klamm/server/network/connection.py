@@ -1,8 +1,8 @@
 """One client connection: frames in, answers out, strictly in the order of the requests.
 
 Like Kafka, a connection works on one request at a time: while one is parked (a fetch that waits for data) or an answer
-is not yet taken by the client, nothing more is read from its socket. There is no task and no future per request; a
-handler answers at once or completes the parked request later through `finish`.
+is not yet taken by the client, requests behind it wait. There is no task and no future per request; a handler answers
+at once or completes the parked request later through `finish`.
 
 Whatever a connection holds in memory is paid for from the budget (budget.py).
 """
@@ -30,8 +30,8 @@ Answer = tuple[Buffer] | list[Buffer] | LongAnswer
 
 _SIZE = Struct(">i")
 
-# Why nothing is read from a connection now; more than one reason can hold.
-_WAITING = 1  # a request is parked
+# Why no request of a connection is handled now; more than one reason can hold.
+_WAITING = 1  # a request is parked; the socket is still read, to notice when the client goes away
 _CHOKED = 2  # the client does not read its answers
 _SENDING = 4  # a long answer is on its way
 _SHORT = 8  # there is no memory for the rest of a frame
@@ -58,6 +58,7 @@ class Connection(asyncio.BufferedProtocol):
         "_gathered",
         "_has_asked",
         "_held",
+        "_is_paused",
         "_long",
         "_max_size",
         "_moved_at",
@@ -92,6 +93,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         self._has_asked = False
         self._blocked = 0
+        self._is_paused = False
         # Frames: the one that is coming, and what came behind one that has to wait.
         self._partial: PartialFrame | None = None
         self._held: memoryview | None = None
@@ -112,7 +114,8 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = cast(asyncio.Transport, transport)
         _, self.peer_port = (transport.get_extra_info("peername") or ("", 0))[:2]
         host, self.local_port = (transport.get_extra_info("sockname") or ("", 0))[:2]
-        self.local_host = intern(host)
+        # An IPv4 client of an IPv6 socket is told the address that it knows.
+        self.local_host = intern(host.removeprefix("::ffff:"))
         # No buffer of its own: as soon as the kernel takes no more we know it, and every unsent byte is counted.
         self._transport.set_write_buffer_limits(high=0)
         self.listener.opened(self)
@@ -135,10 +138,12 @@ class Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         self.last_active = self.listener.time()
         partial = self._partial
-        if partial is None:
-            self._take(self._buffers.shared, nbytes)
-        else:
+        if partial is not None:
             self._receive(partial, nbytes)
+        elif self._blocked:
+            self._keep(self._buffers.shared, 0, nbytes)
+        else:
+            self._take(self._buffers.shared, nbytes)
         if self._out:
             self._write()
 
@@ -252,7 +257,9 @@ class Connection(asyncio.BufferedProtocol):
         if self.has_stopped(now, limits.frame_seconds):
             return "its answer is not read" if self._blocked else "half a request"
         if self._blocked:
-            return None
+            # With requests waiting behind a parked one we do not read, and would not notice that the client is gone.
+            is_blind = self._held is not None and self._has_idled(now)
+            return "it waits too long" if is_blind else None
         if not self._has_asked and now - self._moved_at > limits.first_request_seconds:
             has_begun = self._partial is not None and self._partial.filled >= LEAST_PROGRESS
             return None if has_begun else "no request"
@@ -260,8 +267,11 @@ class Connection(asyncio.BufferedProtocol):
 
     def is_idle(self, now: float) -> bool:
         """A parked request keeps a connection alive."""
+        return not self._blocked and self._has_idled(now)
+
+    def _has_idled(self, now: float) -> bool:
         allowed = self.listener.limits.max_idle_seconds
-        return allowed is not None and not self._blocked and now - self.last_active > allowed
+        return allowed is not None and now - self.last_active > allowed
 
     # -- frames ---------------------------------------------------------------------------------------------------
 
@@ -315,14 +325,18 @@ class Connection(asyncio.BufferedProtocol):
             self._budget.stand_in_line(self)
 
     def _keep(self, view: memoryview, at: int, end: int) -> None:
-        """What came behind a request that has to wait; a copy if it lies where others read."""
+        """What came behind a request that has to wait; a copy if it lies where others read.
+
+        It must be writable: batches are stamped where they lie.
+        """
         if self._blocked & _CLOSING:
             return
+        assert self._held is None, "nothing is read while requests wait"
         rest = view[at:end]
-        self._held = (
-            rest if view.obj is not self._buffers.shared.obj else memoryview(bytearray(rest))
-        )
+        is_shared = view.obj is self._buffers.shared.obj
+        self._held = memoryview(bytearray(rest)) if is_shared else rest
         self._charge(end - at)
+        self._pause()
 
     def _handle(self, frame: memoryview) -> None:
         self._has_asked = True
@@ -337,7 +351,7 @@ class Connection(asyncio.BufferedProtocol):
             if self._gathered > GATHER_BYTES:
                 self._write()
         elif isinstance(answer, Parked):
-            self._block(_WAITING)
+            self._blocked |= _WAITING
         elif answer is not None:
             self._queue(answer)
 
@@ -435,9 +449,13 @@ class Connection(asyncio.BufferedProtocol):
         self._budget.give_back(charged)
 
     def _block(self, reason: int) -> None:
-        if not self._blocked and self._transport is not None:
-            self._transport.pause_reading()
         self._blocked |= reason
+        self._pause()
+
+    def _pause(self) -> None:
+        if not self._is_paused and self._transport is not None:
+            self._is_paused = True
+            self._transport.pause_reading()
 
     def _unblock(self, reason: int) -> None:
         self._blocked &= ~reason
@@ -446,11 +464,12 @@ class Connection(asyncio.BufferedProtocol):
         if self._partial is not None:
             # The time in which we did not read is not the client's.
             self._moved_at, self._progress = self.listener.time(), self._partial.filled
-        if self._held is None:
-            self._transport.resume_reading()
-        else:
+        if self._held is not None:
             # In a turn of its own: what woke us may be another client's append that is still under way.
             asyncio.get_running_loop().call_soon(self._go_on)
+        elif self._is_paused:
+            self._is_paused = False
+            self._transport.resume_reading()
 
     def _go_on(self) -> None:
         """Handle what had come behind a request that had to wait."""
@@ -463,7 +482,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._out:
             self._write()
         if not self._blocked and self._held is None:
-            self._transport.resume_reading()
+            self._unblock(0)
 
 
 # An answer may hold a file of each partition that it was asked for.

@@ -21,6 +21,8 @@ _ACCEPTS_AT_ONCE = 64
 # Without descriptors nothing can be accepted until somebody closes some.
 _NO_DESCRIPTOR_SECONDS = 1.0
 _LONGEST_BETWEEN_SWEEPS = 5.0
+# A client that waits for an answer may vanish without a word; then the kernel finds out.
+_PROBE_AFTER_SECONDS = 300
 
 
 class Listener:
@@ -101,6 +103,7 @@ class Listener:
         try:
             client.setblocking(False)
             client.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _PROBE_AFTER_SECONDS)
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             await self._loop.connect_accepted_socket(lambda: connection, client)
         except BaseException as e:

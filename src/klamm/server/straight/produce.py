@@ -1,9 +1,4 @@
-"""The straight path for what nearly every produce request is: one topic, one partition, one batch, acks 1 or all.
-
-Such a request is routed by its raw topic and partition bytes and answered from one prebuilt Struct; no message object
-is made. Anything else, and every error, is left to handlers/produce.py, which knows all cases: `answer` then returns
-None and nothing has happened yet.
-"""
+"""The straight path for a produce of one batch to one partition, with acks 1 or all."""
 
 from __future__ import annotations
 
@@ -11,10 +6,10 @@ from struct import Struct, error
 from typing import TYPE_CHECKING
 
 from klamm.base.errors import ApiError
-from klamm.base.ids import Uuid
 from klamm.protocol.records.batch import ATTRIBUTES_AT, TRANSACTIONAL
 from klamm.replication.partition import Partition
 from klamm.server.network.connection import Answer
+from klamm.server.straight.routes import SIZE_BY_ID, find_by_id, find_by_name
 
 if TYPE_CHECKING:
     from klamm.server.broker import Broker
@@ -25,7 +20,6 @@ _LAST = 13
 
 # Transactional id (null), acks, timeout, count of topics (plus one).
 _START = Struct(">BhiB")
-_INDEX = Struct(">i")
 # The byte of a batch's attributes that has bits in it.
 _ATTRIBUTES_AT = ATTRIBUTES_AT + 1
 
@@ -72,11 +66,13 @@ class StraightProduce:
             if version < _FIRST_WITH_TOPIC_IDS:
                 # Name length (plus one, below 128), name, count of partitions, index.
                 end = at + frame[at] + 5
-                route = self._routes.get(key := frame[at:end].tobytes()) or self._find_by_name(key)
+                route = self._routes.get(key := frame[at:end].tobytes()) or self._remember(
+                    self._routes, key, find_by_name(self._broker, key)
+                )
             else:
-                end = at + 21
-                route = self._routes_by_id.get(key := frame[at:end].tobytes()) or self._find_by_id(
-                    key
+                end = at + SIZE_BY_ID
+                route = self._routes_by_id.get(key := frame[at:end].tobytes()) or self._remember(
+                    self._routes_by_id, key, find_by_id(self._broker, key)
                 )
             if route is None or acks < -1 or acks > 1:
                 return None
@@ -115,25 +111,6 @@ class StraightProduce:
                 0,
             ),
         )
-
-    def _find_by_name(self, key: bytes) -> _Route | None:
-        if not 1 < key[0] < 128 or len(key) < 7 or key[-5] != 2:
-            return None
-        try:
-            name = key[1:-5].decode()
-        except UnicodeDecodeError:
-            return None
-        partition = self._broker.replicas.find(name, _INDEX.unpack(key[-4:])[0])
-        return self._remember(self._routes, key, partition)
-
-    def _find_by_id(self, key: bytes) -> _Route | None:
-        if len(key) != 21 or key[16] != 2:
-            return None
-        topic = self._broker.image.topics_by_id.get(Uuid(key[:16]))
-        if topic is None:
-            return None
-        partition = self._broker.replicas.find(topic.name, _INDEX.unpack(key[-4:])[0])
-        return self._remember(self._routes_by_id, key, partition)
 
     def _remember(
         self, routes: dict[bytes, _Route], key: bytes, partition: Partition | None

@@ -1,0 +1,154 @@
+"""Where a node listens, what it tells clients to connect to, and what a controller's listener serves."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from klamm.base.errors import ErrorCode
+from klamm.protocol.messages.api_versions import ApiVersionsRequest
+from klamm.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from klamm.protocol.messages.describe_cluster import DescribeClusterRequest
+from klamm.protocol.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumRequestPartitionData,
+    DescribeQuorumRequestTopicData,
+)
+from klamm.protocol.messages.metadata import MetadataRequest
+from server.asking import NO_TOPIC, Topic, a_batch, a_produce, append, fetched
+from server.running_node import RunningNode
+from server.wire_client import WireClient
+from support.brokers import free_port
+
+A_CLIENT = ApiVersionsRequest(client_software_name="wire", client_software_version="1.0")
+
+
+def told_by(client: WireClient) -> list[str]:
+    """Where the broker says it is, by both ways to ask."""
+    brokers = [
+        *client.ask(MetadataRequest(topics=[])).brokers,
+        *client.ask(DescribeClusterRequest()).brokers,
+    ]
+    return [f"{broker.host}:{broker.port}" for broker in brokers]
+
+
+def has_ipv6() -> bool:
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
+def test_without_advertised_listeners_a_client_is_told_where_it_came_by(tmp_path: Path) -> None:
+    with RunningNode(tmp_path, {"listeners": "PLAINTEXT://0.0.0.0:0"}) as node:
+        port = node.address.rpartition(":")[2]
+        for host in ("127.0.0.1", "127.0.0.2"):
+            with WireClient(f"{host}:{port}") as client:
+                assert told_by(client) == [f"{host}:{port}"] * 2
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6")
+def test_a_client_that_came_by_ipv4_to_every_interface_is_told_an_ipv4_address(
+    tmp_path: Path,
+) -> None:
+    with RunningNode(tmp_path, {"listeners": "PLAINTEXT://:0"}) as node:
+        port = node.address.rpartition(":")[2]
+        with WireClient(f"127.0.0.1:{port}") as client:
+            assert told_by(client) == [f"127.0.0.1:{port}"] * 2
+        with WireClient(f"[::1]:{port}") as client:
+            assert told_by(client) == [f"::1:{port}"] * 2
+
+
+def test_with_advertised_listeners_every_client_is_told_that_address(tmp_path: Path) -> None:
+    settings: dict[str, object] = {"advertised.listeners": "PLAINTEXT://kafka.example:9999"}
+    with RunningNode(tmp_path, settings) as node, WireClient(node.address) as client:
+        assert told_by(client) == ["kafka.example:9999"] * 2
+
+
+def test_clients_are_told_the_address_of_the_listener_they_came_by(tmp_path: Path) -> None:
+    inside, outside = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+    settings: dict[str, object] = {
+        "listeners": f"INSIDE://{inside},OUTSIDE://{outside}",
+        "advertised.listeners": "INSIDE://inside.example:1,OUTSIDE://outside.example:2",
+        "listener.security.protocol.map": "INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT",
+        "inter.broker.listener.name": "INSIDE",
+    }
+    with RunningNode(tmp_path, settings):
+        with WireClient(inside) as client:
+            assert told_by(client) == ["inside.example:1"] * 2
+        with WireClient(outside) as client:
+            assert told_by(client) == ["outside.example:2"] * 2
+
+
+# -- the controller's listener ------------------------------------------------------------------------------------------
+
+BOTH_ROLES: dict[str, object] = {
+    "process.roles": "broker,controller",
+    "node.id": 1,
+    "controller.quorum.voters": "1@127.0.0.1:9093",
+    "controller.listener.names": "CONTROLLER",
+    "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+}
+
+
+def controller_of(node: RunningNode) -> str:
+    (endpoint,) = node.node.broker.image.controllers[1].endpoints
+    return f"{endpoint.host}:{endpoint.port}"
+
+
+def test_a_controllers_listener_serves_its_own_apis(tmp_path: Path) -> None:
+    with (
+        RunningNode(tmp_path, BOTH_ROLES) as node,
+        WireClient(node.address) as client,
+        WireClient(controller_of(node)) as controller,
+    ):
+        served = {api.api_key for api in controller.ask(A_CLIENT).api_keys}
+        described = controller.ask(DescribeClusterRequest(endpoint_type=2))
+        wanted = CreatableTopic(name="t", num_partitions=1, replication_factor=1)
+        (made,) = controller.ask(CreateTopicsRequest(topics=[wanted], timeout_ms=5_000)).topics
+        metadata_log = DescribeQuorumRequestTopicData(
+            topic_name="__cluster_metadata",
+            partitions=[DescribeQuorumRequestPartitionData(partition_index=0)],
+        )
+        quorum = controller.ask(DescribeQuorumRequest(topics=[metadata_log]))
+
+        assert {18, 19, 20, 55, 60} <= served
+        assert not {0, 1, 2, 3} & served
+        assert (described.error_code, described.endpoint_type) == (0, 2)
+        assert quorum.topics[0].partitions[0].leader_id == 1
+        # What the controller made, the broker has.
+        topic = Topic("t", made.topic_id)
+        assert append(client, topic, b"x") == 0
+        assert fetched(client, topic) == [b"x"]
+
+
+def test_a_controllers_listener_names_itself_to_who_asks_for_controllers(tmp_path: Path) -> None:
+    with (
+        RunningNode(tmp_path, BOTH_ROLES) as node,
+        WireClient(controller_of(node)) as controller,
+    ):
+        (told,) = controller.ask(DescribeClusterRequest(endpoint_type=2)).brokers
+
+        assert f"{told.host}:{told.port}" == controller_of(node)
+
+
+def test_a_controllers_listener_does_not_speak_for_brokers(tmp_path: Path) -> None:
+    with (
+        RunningNode(tmp_path, BOTH_ROLES) as node,
+        WireClient(controller_of(node)) as controller,
+    ):
+        answer = controller.ask(DescribeClusterRequest(endpoint_type=1))
+
+        assert answer.error_code == ErrorCode.MISMATCHED_ENDPOINT_TYPE
+
+
+def test_a_controllers_listener_takes_no_records(tmp_path: Path) -> None:
+    with (
+        RunningNode(tmp_path, BOTH_ROLES) as node,
+        WireClient(controller_of(node)) as controller,
+    ):
+        controller.send(a_produce(NO_TOPIC, a_batch()))
+
+        assert controller.is_closed_by_the_broker()

@@ -1,0 +1,125 @@
+"""One data directory and one server.properties for two brokers that take turns: klamm and Apache Kafka."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.brokers import Broker, start_kafka, start_klamm, write_kafka_config
+from support.patience import eventually
+from twoway import picture
+from twoway.picture import Picture
+
+SETTINGS: dict[str, object] = {
+    "offsets.topic.replication.factor": 1,
+    "offsets.topic.num.partitions": 2,
+    "transaction.state.log.replication.factor": 1,
+    "transaction.state.log.min.isr": 1,
+    "transaction.state.log.num.partitions": 2,
+    "group.initial.rebalance.delay.ms": 0,
+    "auto.create.topics.enable": False,
+    # Small enough that every stage takes snapshots of the metadata and drops old ones.
+    "metadata.log.max.record.bytes.between.snapshots": 2_000,
+    "metadata.max.retention.bytes": 10_000,
+    # What is done by the clock is done at once.
+    "log.cleaner.backoff.ms": 100,
+    "log.initial.task.delay.ms": 300,
+    "log.retention.check.interval.ms": 300,
+    "log.flush.scheduler.interval.ms": 300,
+}
+# Kafka says these at every start and stop, on its own directories too.
+HARMLESS = re.compile(
+    r"Performing controller activation|Attempting to close NetworkClient that has already been closed"
+)
+
+
+@dataclass(slots=True)
+class Stage:
+    """What one broker showed when it took the directory over and when it gave it away, and what it logged."""
+
+    broker: str
+    opening: Picture
+    closing: Picture
+    output: str
+
+    @property
+    def complaints(self) -> list[str]:
+        lines = self.output.splitlines()
+        found = [line for line in lines if re.search(r"\b(WARN|WARNING|ERROR|FATAL)\b", line)]
+        return [line for line in found if not HARMLESS.search(line)]
+
+
+class Home:
+    def __init__(self, path: Path, **settings: object) -> None:
+        self.path = path
+        self.data = path / "data"
+        self.config = write_kafka_config(path, {**SETTINGS, **settings})
+        self.stages: list[Stage] = []
+
+    def klamm(self, live: Callable[[str], None], *, is_killed: bool = False) -> None:
+        """klamm serves the directory for the time of one call, which gets its address."""
+        self._stage("klamm", lambda: start_klamm(home=self.path, config=self.config), live, is_killed)
+
+    def kafka(self, live: Callable[[str], None], *, is_killed: bool = False) -> None:
+        self._stage("kafka", lambda: start_kafka(home=self.path, with_log=True), live, is_killed)
+
+    def _stage(
+        self,
+        name: str,
+        start: Callable[[], Broker],
+        live: Callable[[str], None],
+        is_killed: bool,
+    ) -> None:
+        output = self.path / "stderr"
+        before = len(output.read_text(errors="replace")) if output.exists() else 0
+        with _running(start(), is_killed=is_killed) as broker:
+            # A broker listens before it leads all of its partitions.
+            opening = eventually(lambda: picture.take(broker.address))
+            live(broker.address)
+            closing = picture.take(broker.address)
+        text = output.read_text(errors="replace")[before:]
+        self.stages.append(Stage(name, opening, closing, text))
+
+    def save(self, name: str) -> Path:
+        """A copy of the directory as it is now, for later questions."""
+        copy = self.path / name
+        shutil.copytree(self.data, copy)
+        return copy
+
+    def wait_until_compacted(self, topic: str) -> None:
+        """Until everything but the active segment is clean."""
+
+        def look() -> None:
+            active = max(int(path.stem) for path in (self.data / f"{topic}-0").glob("*.log"))
+            lines = (self.data / "cleaner-offset-checkpoint").read_text().splitlines()
+            assert f"{topic} 0 {active}" in lines
+
+        eventually(look, failures=(AssertionError, FileNotFoundError))
+
+    def wait_until_first_segment_is_gone(self, topic: str) -> None:
+        def look() -> None:
+            assert not (self.data / f"{topic}-0" / f"{0:020d}.log").exists()
+
+        eventually(look)
+
+
+@contextmanager
+def _running(broker: Broker, *, is_killed: bool) -> Iterator[Broker]:
+    try:
+        yield broker
+    except BaseException:
+        broker.kill()
+        raise
+    if is_killed:
+        broker.kill()
+    else:
+        # Java ends by the signal, after its shutdown hooks.
+        assert broker.stop(keep=True) in (0, 143)
+
+
+def checkpoint(path: Path) -> Mapping[str, int]:
+    """A checkpoint file: "topic partition" -> offset."""
+    _, _, *lines = path.read_text().splitlines()
+    return {line.rpartition(" ")[0]: int(line.rpartition(" ")[2]) for line in lines}

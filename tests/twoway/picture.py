@@ -1,0 +1,283 @@
+"""All that clients can learn from a broker about its data, asked for in requests that klamm and Kafka both serve.
+
+Two pictures of the same data directory must be equal, whoever took the directory over in between.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+
+from klamm.base.ids import Uuid
+from klamm.protocol.messages.api_versions import ApiVersionsRequest
+from klamm.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from klamm.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from klamm.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
+from klamm.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from klamm.protocol.messages.metadata import MetadataRequest
+from klamm.protocol.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from klamm.protocol.records.batch import BatchHeader, batches
+from support.raw_client import RawClient
+
+TOPIC, BROKER = 2, 4
+UNCOMMITTED, COMMITTED = 0, 1
+LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
+# Earliest local, latest tiered and earliest pending upload: about tiers that neither broker has here.
+SPECIAL = (LATEST, EARLIEST, MAX_TIMESTAMP, -4, -5, -6)
+# How many points in time a partition is asked for.
+TIMES = 5
+FETCH_BYTES = 1 << 20
+LONG_VALUE = 40
+
+
+class Partition(NamedTuple):
+    topic: str
+    index: int
+
+    def __repr__(self) -> str:
+        return f"{self.topic}-{self.index}"
+
+
+class StoredBatch(NamedTuple):
+    header: BatchHeader
+    fingerprint: str
+
+
+@dataclass(slots=True)
+class Picture:
+    """Each field is one facet; partitions without anything to say are left out."""
+
+    cluster: dict[str, Any] = field(default_factory=dict)
+    topics: dict[str, Any] = field(default_factory=dict)
+    configs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    batches: dict[Partition, list[StoredBatch]] = field(default_factory=dict)
+    offsets: dict[Partition, dict[Any, Any]] = field(default_factory=dict)
+    epoch_ends: dict[Partition, dict[int, Any]] = field(default_factory=dict)
+    aborted: dict[Partition, list[tuple[int, int]]] = field(default_factory=dict)
+    producers: dict[Partition, list[Any]] = field(default_factory=dict)
+    uncommitted: dict[Partition, list[Any]] = field(default_factory=dict)
+    committed: dict[Partition, list[Any]] = field(default_factory=dict)
+
+
+FACETS = [each.name for each in fields(Picture)]
+
+
+def take(address: str) -> Picture:
+    with RawClient(address) as client:
+        return _Photographer(client, address).take()
+
+
+class _Photographer:
+    def __init__(self, client: RawClient, address: str) -> None:
+        self._client = client
+        self._address = address
+        self._picture = Picture()
+        self._ids: dict[str, Uuid] = {}
+
+    def take(self) -> Picture:
+        picture = self._picture
+        partitions = self._take_topics()
+        self._take_configs(sorted(self._ids))
+        for partition in partitions:
+            self._take_batches(partition)
+            self._take_offsets(partition)
+            self._take_epoch_ends(partition)
+            self._take_producers(partition)
+        starts = {each: picture.offsets[each][EARLIEST][1] for each in partitions}
+        picture.uncommitted = _consumed(self._address, starts, "read_uncommitted")
+        picture.committed = _consumed(self._address, starts, "read_committed")
+        return picture
+
+    def _take_topics(self) -> list[Partition]:
+        answer = self._client.ask("metadata", 12, MetadataRequest(topics=None))
+        features = self._client.ask("api_versions", 3, _WHO)
+        self._picture.cluster = {
+            "id": answer.cluster_id,
+            "controller": answer.controller_id,
+            "brokers": [(each.node_id, each.host, each.port) for each in answer.brokers],
+            "features": sorted((f.name, f.max_version_level) for f in features.finalized_features),
+            "configs": {name: self._configs(BROKER, name) for name in ("", "1")},
+        }
+        partitions = []
+        for topic in sorted(answer.topics, key=lambda each: each.name):
+            self._ids[topic.name] = topic.topic_id
+            parts = sorted(topic.partitions, key=lambda each: each.partition_index)
+            assert [p.leader_id for p in parts] == [1] * len(parts)
+            self._picture.topics[topic.name] = (
+                str(topic.topic_id),
+                topic.is_internal,
+                [(p.error_code, p.leader_id, p.replica_nodes, p.isr_nodes) for p in parts],
+            )
+            partitions += [Partition(topic.name, p.partition_index) for p in parts]
+        return partitions
+
+    def _take_configs(self, topics: Iterable[str]) -> None:
+        self._picture.configs = {topic: self._configs(TOPIC, topic) for topic in topics}
+
+    def _configs(self, kind: int, name: str) -> dict[str, Any]:
+        resource = DescribeConfigsResource(
+            resource_type=kind, resource_name=name, configuration_keys=None
+        )
+        request = DescribeConfigsRequest(resources=[resource], include_synonyms=True)
+        (result,) = self._client.ask("describe_configs", 4, request).results
+        assert result.error_code == 0
+        return {
+            each.name: (
+                each.value,
+                each.config_source,
+                [(synonym.name, synonym.value, synonym.source) for synonym in each.synonyms],
+            )
+            for each in result.configs
+            # What a broker was started with is its own affair; what the cluster keeps is not.
+            if kind == TOPIC or each.config_source in _KEPT_SOURCES
+        }
+
+    def _take_batches(self, partition: Partition) -> None:
+        stored = [
+            StoredBatch(header, hashlib.sha256(batch).hexdigest()[:12])
+            for data, _ in self._fetched(partition, UNCOMMITTED)
+            for header, batch in data
+        ]
+        if stored:
+            self._picture.batches[partition] = stored
+        aborted = {
+            (each.producer_id, each.first_offset)
+            for _, answer in self._fetched(partition, COMMITTED)
+            for each in answer.aborted_transactions or ()
+        }
+        if aborted:
+            self._picture.aborted[partition] = sorted(aborted, key=lambda each: each[1])
+
+    def _fetched(
+        self, partition: Partition, isolation: int
+    ) -> Iterator[tuple[list[tuple[BatchHeader, memoryview]], PartitionData]]:
+        """The whole partition as raw batches, answer by answer."""
+        offset = self._list_offset(partition, EARLIEST)[1]
+        end = self._list_offset(partition, LATEST, isolation)[1]
+        while offset < end:
+            answer = self._fetch(partition, offset, isolation)
+            found = list(batches(answer.records, partial_end=True))
+            assert found, f"nothing of {partition!r} at {offset}, which ends at {end}"
+            yield found, answer
+            offset = found[-1][0].last_offset + 1
+
+    def _fetch(self, partition: Partition, offset: int, isolation: int) -> PartitionData:
+        asked = FetchPartition(
+            partition=partition.index, fetch_offset=offset, partition_max_bytes=FETCH_BYTES
+        )
+        topic = FetchTopic(topic_id=self._ids[partition.topic], partitions=[asked])
+        request = FetchRequest(isolation_level=isolation, max_wait_ms=0, topics=[topic])
+        (answered,) = self._client.ask("fetch", 16, request).responses
+        (answer,) = answered.partitions
+        assert answer.error_code == 0
+        return answer
+
+    def _take_offsets(self, partition: Partition) -> None:
+        found: dict[Any, Any] = {
+            point: self._list_offset(partition, point)[:2] for point in SPECIAL
+        }
+        found["stable"] = self._list_offset(partition, LATEST, COMMITTED)[1]
+        found["of max timestamp"] = self._list_offset(partition, MAX_TIMESTAMP)
+        stamps = sorted({each.header.max_timestamp for each in self._stored(partition)})
+        for stamp in stamps[:: len(stamps) // TIMES + 1] + stamps[-1:]:
+            for time in (stamp - 1, stamp, stamp + 1):
+                found[time] = self._list_offset(partition, time)
+        self._picture.offsets[partition] = found
+
+    def _stored(self, partition: Partition) -> list[StoredBatch]:
+        return self._picture.batches.get(partition, [])
+
+    def _list_offset(
+        self, partition: Partition, time: int, isolation: int = UNCOMMITTED
+    ) -> tuple[int, int, int]:
+        asked = ListOffsetsPartition(partition_index=partition.index, timestamp=time)
+        topic = ListOffsetsTopic(name=partition.topic, partitions=[asked])
+        request = ListOffsetsRequest(replica_id=-1, isolation_level=isolation, topics=[topic])
+        (answered,) = self._client.ask("list_offsets", 11, request).topics
+        (answer,) = answered.partitions
+        assert answer.error_code == 0, f"{partition!r} at {time}: error {answer.error_code}"
+        return answer.timestamp, answer.offset, answer.leader_epoch
+
+    def _take_epoch_ends(self, partition: Partition) -> None:
+        """Of epochs that wrote something: how many others there were is a matter of starts and stops."""
+        epochs = sorted({each.header.leader_epoch for each in self._stored(partition)})
+        ends = {}
+        for epoch in epochs:
+            asked = OffsetForLeaderPartition(partition=partition.index, leader_epoch=epoch)
+            topic = OffsetForLeaderTopic(topic=partition.topic, partitions=[asked])
+            answer = self._client.ask(
+                "offset_for_leader_epoch", 4, OffsetForLeaderEpochRequest(topics=[topic])
+            )
+            found = answer.topics[0].partitions[0]
+            ends[epoch] = (found.error_code, found.leader_epoch, found.end_offset)
+        if ends:
+            self._picture.epoch_ends[partition] = ends
+
+    def _take_producers(self, partition: Partition) -> None:
+        topic = TopicRequest(name=partition.topic, partition_indexes=[partition.index])
+        request = DescribeProducersRequest(topics=[topic])
+        (answered,) = self._client.ask("describe_producers", 0, request).topics
+        (answer,) = answered.partitions
+        assert answer.error_code == 0
+        if answer.active_producers:
+            active = sorted(answer.active_producers, key=lambda each: each.producer_id)
+            self._picture.producers[partition] = active
+
+
+_WHO = ApiVersionsRequest(client_software_name="test", client_software_version="1")
+# DYNAMIC_BROKER_CONFIG and DYNAMIC_DEFAULT_BROKER_CONFIG
+_KEPT_SOURCES = (2, 3)
+
+
+def _consumed(
+    address: str, starts: dict[Partition, int], isolation: str
+) -> dict[Partition, list[Any]]:
+    """Every record that a real consumer gets, from the beginning of each partition to its end."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": address,
+            # It demands a group's name; without commits the group is never spoken to.
+            "group.id": "none",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "error",
+            "isolation.level": isolation,
+            "check.crcs": True,
+            "fetch.wait.max.ms": 10,
+        }
+    )
+    found: dict[Partition, list[Any]] = defaultdict(list)
+    waiting = set(starts)
+    try:
+        consumer.assign([TopicPartition(*each, start) for each, start in starts.items()])
+        while waiting:
+            message = consumer.poll(30)
+            assert message is not None, f"no end came of {waiting}"
+            partition = Partition(message.topic(), message.partition())
+            if message.error() is None:
+                found[partition].append(_record(message))
+            else:
+                assert message.error().code() == KafkaError._PARTITION_EOF, message.error()
+                waiting.discard(partition)
+    finally:
+        consumer.close()
+    return dict(found)
+
+
+def _record(message: Message) -> tuple[Any, ...]:
+    """Long values are told apart by what they hash to: nobody wants to read them in a failure."""
+    value = message.value()
+    if value is not None and len(value) > LONG_VALUE:
+        value = f"{len(value)} bytes, {hashlib.sha256(value).hexdigest()[:12]}"
+    return message.offset(), message.timestamp(), message.key(), value, message.headers()
