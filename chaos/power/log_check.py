@@ -74,7 +74,11 @@ def _start_and_lose_power(crash: Crash[Promises]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The batches of one partition's files up to the first that is not whole, and what the checkpoints say of it."""
+    """The batches of one partition's files up to the first that is not whole, and what the checkpoints say of it.
+
+    Where one segment lost its tail and the next is there, what follows goes, too; but only if there is a recovery point:
+    without one the log may come from a Kafka that compacted it.
+    """
 
     batches: list[Written]
     has_hole: bool
@@ -93,10 +97,9 @@ def _look(disk: MemoryDisk, history: History) -> Found:
     for name in sorted(names):
         base = int(name[:20])
         if base > end:
-            has_hole = True
             if recovery_point > 0:
-                # Its predecessor lost its tail. Without a recovery point it might be compaction that left the hole.
                 break
+            has_hole = True
         data = disk.read(f"{directory}/{name}")
         good = _good_batches(data, base)
         found += good

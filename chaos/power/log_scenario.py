@@ -4,7 +4,7 @@ The shell around the logs (who flushes, who writes checkpoints, in which order) 
 server/loops; everything below it is the real thing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 from struct import pack
@@ -14,7 +14,9 @@ from chaos.power.moments import Recorder
 from klamm.base.ids import TopicPartition, Uuid
 from klamm.base.settings.topic import TopicSettings
 from klamm.log.compaction import selection
-from klamm.log.compaction.cleaner import Cleaning, Limits
+from klamm.log.compaction.cleaner import Cleaning
+from klamm.log.compaction.round import Round
+from klamm.log.flush import Flush
 from klamm.log.log import Log
 from klamm.log.results import Appended, Origin
 from klamm.protocol.records.batch import Codec, stamp
@@ -272,17 +274,20 @@ class LogScenario:
         log.advance_start(history.start)
 
     def truncate(self) -> None:
-        """As a follower does. The new recovery points are written down before anything else is."""
+        """As a follower does. The new checkpoints are written before anything is appended."""
         history = self.histories[ORDERS]
         log = self._log(history)
         offset = self.rng.randrange(log.start_offset, log.end_offset + 1)
+        # A batch is cut as a whole, so the end may come to lie before the offset.
+        batch = next((each for each in history.batches if each.last >= offset), None)
+        offset = min(offset, batch.base) if batch else offset
         history.synced = min(history.synced, offset)
         history.synced_start = min(history.synced_start, offset)
-        history.start = min(history.start, offset)
         history.cut_at = offset
         log.truncate_to(offset, self.now)
-        history.synced = min(history.synced, log.end_offset)
         self._write_recovery_points()
+        self.checkpoint_log_starts()
+        history.start = log.start_offset
         self._forget_after(history, log.end_offset)
         history.cut_at = UNCUT
 
@@ -300,15 +305,13 @@ class LogScenario:
             last_stable_offset=log.end_offset,
             now=self.now,
         )
-        limits = Limits(1 << 16)
-        cleaning = Cleaning(
-            self.disk, log, history.settings, dirt, now=self.now, limits=limits
-        )
-        cleaning.build_map(lambda _: None)
+        asked = Round(self.disk, log, history.settings, dirt, now=self.now, map_bytes=1 << 16)
+        cleaning = Cleaning(self.disk, asked.job, lambda _: None)
+        cleaning.build_map()
         for group in cleaning.groups():
-            replacement = cleaning.copy(group, lambda _: None)
-            if replacement is not None:
-                assert log.swap_in(*replacement, self.now)
+            copied = cleaning.copy(group)
+            if copied is not None:
+                assert asked.swap_in(copied, self.now)
         self.disk.fsync_dir(log.directory)
         self.directory.new_cleaner_offset(USERS, cleaning.end_offset).write()
 
@@ -316,7 +319,7 @@ class LogScenario:
 
     def stop_and_start(self) -> None:
         high_watermarks = {name: log.end_offset for name, log in self.directory.logs.items()}
-        self.directory.close(high_watermarks, now=self.now, broker_epoch=1)
+        self.directory.close(high_watermarks, now=self.now, broker_epoch=1, run=_run_all)
         self._start()
         assert all(log.end_offset == log.recovery_point for log in self.directory.logs.values())
 
@@ -346,8 +349,11 @@ class LogScenario:
         self.lead_anew()
 
     def _forget_holes(self, history: History, log: Log) -> None:
-        """In a compacted log a power failure may leave some that it takes others before."""
+        if log.start_offset == log.end_offset > 0 and not log.producers:
+            # A client had deleted more than what is left: the log began anew, and knows nobody.
+            history.batches = []
         if history.is_compacted:
+            # Here a power failure may leave batches behind others that it took.
             found = {batch.base for batch in read_all(log)}
             history.batches = [
                 batch
@@ -361,6 +367,11 @@ class LogScenario:
             known = producers_after(history.batches).get(producer)
             following = known.batches[-1][1] + 1 if known and known.batches else 0
             self._sequences[history.name, producer] = following
+
+
+def _run_all(flushes: Sequence[Flush]) -> None:
+    for flush in flushes:
+        flush.run()
 
 
 def _actions(scenario: LogScenario) -> dict[Callable[[], None], int]:

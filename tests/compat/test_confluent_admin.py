@@ -202,6 +202,31 @@ def test_old_alter_configs_replaces_everything(
     eventually(lambda: expect(current(), ("7000", "1073741824")))
 
 
+def test_changed_config_takes_effect_at_once(
+    admin: AdminClient, topic: str, bootstrap: str
+) -> None:
+    producer = Producer({"bootstrap.servers": bootstrap})
+    errors: list[int | None] = []
+
+    def write() -> None:
+        producer.produce(
+            topic, b"x" * 2_000, on_delivery=lambda e, _: errors.append(e and e.code())
+        )
+        assert producer.flush(30) == 0
+
+    write()
+    entry = ConfigEntry("max.message.bytes", "1000", incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource("topic", topic, incremental_configs=[entry])
+    only(admin.incremental_alter_configs([resource]))
+
+    def is_refused() -> None:
+        write()
+        assert errors[-1] == KafkaError.MSG_SIZE_TOO_LARGE
+
+    assert errors == [None]
+    eventually(is_refused)
+
+
 def test_broker_configs_are_described(admin: AdminClient) -> None:
     (broker_id,) = admin.list_topics(timeout=20).brokers
 

@@ -96,6 +96,30 @@ def test_a_session_idle_for_long_gives_up_its_place() -> None:
     assert len(sessions) == 1
 
 
+def test_sessions_hold_only_so_many_partitions_together() -> None:
+    sessions = FetchSessions(10, iter(range(1, 100)).__next__, max_partitions=5)
+    three = [asking("t", index) for index in range(3)]
+
+    first = sessions.begin(0, 0, three, uses_ids=False, now=0)
+    second = sessions.begin(0, 0, three, uses_ids=False, now=0)
+
+    assert first.session is not None
+    assert second.session is None
+    more = [asking("u", index) for index in range(3)]
+    with pytest.raises(ApiError) as refused:
+        sessions.begin(first.session_id, 1, more, uses_ids=False, now=0)
+    assert refused.value.code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert len(sessions) == 0
+
+
+def test_a_partition_named_twice_is_read_once() -> None:
+    sessions = some_sessions()
+
+    context = sessions.begin(0, -1, [asking("t"), asking("t")], uses_ids=False, now=0)
+
+    assert len(context.partitions) == 1
+
+
 def test_a_partition_has_news_only_when_something_changed() -> None:
     partition = asking("t")
 

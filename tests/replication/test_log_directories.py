@@ -1,11 +1,14 @@
 """One data directory: what lies in it, and the files at its root that remember how far the logs were."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition, Uuid
 from klamm.base.settings.topic import TopicSettings
 from klamm.log.checkpoints import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, read_offsets
+from klamm.log.flush import Flush
 from klamm.log.log import Log
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
@@ -41,8 +44,13 @@ def append(log: Log, count: int = 1) -> None:
     log.append(batch, leader_epoch=0, now=NOW)
 
 
+def one_by_one(flushes: Sequence[Flush]) -> None:
+    for flush in flushes:
+        flush.run()
+
+
 def close(directory: LogDirectory, high_watermarks: dict[TopicPartition, int]) -> None:
-    directory.close(high_watermarks, now=NOW, broker_epoch=42)
+    directory.close(high_watermarks, now=NOW, broker_epoch=42, run=one_by_one)
 
 
 def test_partitions_are_told_from_everything_else() -> None:

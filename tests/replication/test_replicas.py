@@ -7,6 +7,7 @@ import pytest
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition, Uuid
 from klamm.base.settings.topic import TopicSettings
+from klamm.log.flush import Flush
 from klamm.metadata.image import ClusterImage, PartitionImage, TopicImage
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
@@ -20,6 +21,11 @@ US = 1
 OTHER = 2
 FIRST_ID = Uuid(bytes([1] * 16))
 SECOND_ID = Uuid(bytes([2] * 16))
+
+
+def one_by_one(flushes: Sequence[Flush]) -> None:
+    for flush in flushes:
+        flush.run()
 
 
 def a_disk(*paths: str) -> MemoryDisk:
@@ -90,7 +96,7 @@ def names(replicas: Replicas) -> Sequence[str]:
 
 
 def stop(replicas: Replicas) -> None:
-    replicas.close(now=NOW, broker_epoch=1)
+    replicas.close(now=NOW, broker_epoch=1, run=one_by_one)
 
 
 def test_a_new_topic_gets_logs_and_is_led() -> None:

@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,16 +22,19 @@ SETTINGS: dict[str, object] = {
     "auto.create.topics.enable": False,
     # Small enough that every stage takes snapshots of the metadata and drops old ones.
     "metadata.log.max.record.bytes.between.snapshots": 2_000,
-    "metadata.max.retention.bytes": 10_000,
+    "metadata.max.retention.bytes": 5_000,
     # What is done by the clock is done at once.
     "log.cleaner.backoff.ms": 100,
     "log.initial.task.delay.ms": 300,
     "log.retention.check.interval.ms": 300,
+    "log.flush.start.offset.checkpoint.interval.ms": 300,
     "log.flush.scheduler.interval.ms": 300,
 }
-# Kafka says these at every start and stop, on its own directories too.
+# What Kafka also says of directories that are its own: when it starts, when a topic gets a partition, when it stops.
 HARMLESS = re.compile(
-    r"Performing controller activation|Attempting to close NetworkClient that has already been closed"
+    "Performing controller activation"
+    "|Expected partition .* to exist, but it was missing. Creating"
+    "|Attempting to close NetworkClient that has already been closed"
 )
 
 
@@ -52,15 +55,18 @@ class Stage:
 
 
 class Home:
-    def __init__(self, path: Path, **settings: object) -> None:
+    def __init__(self, path: Path, *directories: str) -> None:
         self.path = path
-        self.data = path / "data"
-        self.config = write_kafka_config(path, {**SETTINGS, **settings})
+        self.directories = [path / name for name in directories]
+        dirs = ",".join(map(str, self.directories))
+        self.config = write_kafka_config(path, {**SETTINGS, "log.dirs": dirs})
         self.stages: list[Stage] = []
 
     def klamm(self, live: Callable[[str], None], *, is_killed: bool = False) -> None:
         """klamm serves the directory for the time of one call, which gets its address."""
-        self._stage("klamm", lambda: start_klamm(home=self.path, config=self.config), live, is_killed)
+        self._stage(
+            "klamm", lambda: start_klamm(home=self.path, config=self.config), live, is_killed
+        )
 
     def kafka(self, live: Callable[[str], None], *, is_killed: bool = False) -> None:
         self._stage("kafka", lambda: start_kafka(home=self.path, with_log=True), live, is_killed)
@@ -83,24 +89,35 @@ class Home:
         self.stages.append(Stage(name, opening, closing, text))
 
     def save(self, name: str) -> Path:
-        """A copy of the directory as it is now, for later questions."""
-        copy = self.path / name
-        shutil.copytree(self.data, copy)
-        return copy
+        """A copy of the directories as they are now, for later questions."""
+        for directory in self.directories:
+            shutil.copytree(directory, self.path / name / directory.name)
+        return self.path / name
+
+    def folder(self, partition: str) -> Path:
+        (found,) = (each / partition for each in self.directories if (each / partition).exists())
+        return found
 
     def wait_until_compacted(self, topic: str) -> None:
         """Until everything but the active segment is clean."""
+        folder = self.folder(f"{topic}-0")
 
         def look() -> None:
-            active = max(int(path.stem) for path in (self.data / f"{topic}-0").glob("*.log"))
-            lines = (self.data / "cleaner-offset-checkpoint").read_text().splitlines()
-            assert f"{topic} 0 {active}" in lines
+            active = max(int(path.stem) for path in folder.glob("*.log"))
+            checkpoint = folder.parent / "cleaner-offset-checkpoint"
+            assert checkpoint.exists()
+            assert f"{topic} 0 {active}" in checkpoint.read_text().splitlines()
 
-        eventually(look, failures=(AssertionError, FileNotFoundError))
+        eventually(look)
 
-    def wait_until_first_segment_is_gone(self, topic: str) -> None:
+    def wait_until_log_start_is_kept(self, topic: str, offset: int) -> None:
+        """Until no segment below the offset is left, and a file says that the log begins there."""
+        folder = self.folder(f"{topic}-0")
+
         def look() -> None:
-            assert not (self.data / f"{topic}-0" / f"{0:020d}.log").exists()
+            assert not (folder / f"{0:020d}.log").exists()
+            checkpoint = folder.parent / "log-start-offset-checkpoint"
+            assert f"{topic} 0 {offset}" in checkpoint.read_text().splitlines()
 
         eventually(look)
 
@@ -117,9 +134,3 @@ def _running(broker: Broker, *, is_killed: bool) -> Iterator[Broker]:
     else:
         # Java ends by the signal, after its shutdown hooks.
         assert broker.stop(keep=True) in (0, 143)
-
-
-def checkpoint(path: Path) -> Mapping[str, int]:
-    """A checkpoint file: "topic partition" -> offset."""
-    _, _, *lines = path.read_text().splitlines()
-    return {line.rpartition(" ")[0]: int(line.rpartition(" ")[2]) for line in lines}

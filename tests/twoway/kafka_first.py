@@ -1,6 +1,6 @@
 """The story of a data directory that Kafka begins and is killed in: klamm takes it over, then Kafka and klamm again.
 
-klamm formats it, with voters that stand in the settings. Kafka brings what klamm only keeps: transactions, groups,
+klamm formats it, in two parts, with voters that stand in the settings. Kafka brings what klamm only keeps: transactions, groups,
 quotas and credentials.
 """
 
@@ -39,7 +39,7 @@ NEVER_MS = 900_000
 
 class KafkaFirst:
     def __init__(self, path: Path) -> None:
-        self.home = Home(path)
+        self.home = Home(path, "data", "more-data")
         self.life = UsualLife(self.home)
         self.writer = self.life.writer
         # What only Kafka can be asked for: before klamm had the directory, and after.
@@ -51,6 +51,7 @@ class KafkaFirst:
         self.home.kafka(self._begin, is_killed=True)
         self.home.klamm(self.life.go_on)
         self.home.kafka(self._resume)
+        self.as_kafka_left_it = self.home.save("as-kafka-left-it")
         self.home.klamm(self.life.go_on)
 
     # The first Kafka

@@ -13,7 +13,7 @@ from twoway.usual_life import UsualLife
 
 class KlammFirst:
     def __init__(self, path: Path) -> None:
-        self.home = Home(path)
+        self.home = Home(path, "data")
         self.life = UsualLife(self.home)
         self._format()
         self.home.klamm(self.life.begin)

@@ -14,8 +14,11 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from klamm.base.ids import Uuid
 from klamm.protocol.messages.api_versions import ApiVersionsRequest
 from klamm.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from klamm.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from klamm.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from klamm.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from klamm.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
+from klamm.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from klamm.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -28,9 +31,11 @@ from klamm.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from klamm.protocol.records.batch import BatchHeader, batches
+from support.plain_messages import plain
 from support.raw_client import RawClient
 
-TOPIC, BROKER = 2, 4
+# Kinds of resources that have configs, by their numbers in the protocol.
+TOPIC, BROKER, CLIENT_METRICS, GROUP = 2, 4, 16, 32
 UNCOMMITTED, COMMITTED = 0, 1
 LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
 # Earliest local, latest tiered and earliest pending upload: about tiers that neither broker has here.
@@ -61,6 +66,7 @@ class Picture:
     cluster: dict[str, Any] = field(default_factory=dict)
     topics: dict[str, Any] = field(default_factory=dict)
     configs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    sizes: dict[str, dict[Partition, int]] = field(default_factory=dict)
     batches: dict[Partition, list[StoredBatch]] = field(default_factory=dict)
     offsets: dict[Partition, dict[Any, Any]] = field(default_factory=dict)
     epoch_ends: dict[Partition, dict[int, Any]] = field(default_factory=dict)
@@ -87,8 +93,10 @@ class _Photographer:
 
     def take(self) -> Picture:
         picture = self._picture
+        self._take_cluster()
         partitions = self._take_topics()
         self._take_configs(sorted(self._ids))
+        self._take_sizes()
         for partition in partitions:
             self._take_batches(partition)
             self._take_offsets(partition)
@@ -99,27 +107,36 @@ class _Photographer:
         picture.committed = _consumed(self._address, starts, "read_committed")
         return picture
 
-    def _take_topics(self) -> list[Partition]:
-        answer = self._client.ask("metadata", 12, MetadataRequest(topics=None))
-        features = self._client.ask("api_versions", 3, _WHO)
+    def _take_cluster(self) -> None:
+        answer = self._client.ask("metadata", 12, MetadataRequest())
+        versions = self._client.ask("api_versions", 4, _WHO)
+        listed = self._client.ask("list_config_resources", 1, ListConfigResourcesRequest())
+        resources = {(each.resource_type, each.resource_name) for each in listed.config_resources}
         self._picture.cluster = {
             "id": answer.cluster_id,
             "controller": answer.controller_id,
             "brokers": [(each.node_id, each.host, each.port) for each in answer.brokers],
-            "features": sorted((f.name, f.max_version_level) for f in features.finalized_features),
-            "configs": {name: self._configs(BROKER, name) for name in ("", "1")},
+            "features": sorted((f.name, f.max_version_level) for f in versions.finalized_features),
+            "configs": {
+                (kind, name): self._configs(kind, name)
+                for kind, name in {*resources, (BROKER, "")}
+                if kind in (BROKER, CLIENT_METRICS, GROUP)
+            },
         }
+
+    def _take_topics(self) -> list[Partition]:
+        answer = self._client.ask("describe_topic_partitions", 0, DescribeTopicPartitionsRequest())
+        assert answer.next_cursor is None
         partitions = []
-        for topic in sorted(answer.topics, key=lambda each: each.name):
+        for topic in answer.topics:
             self._ids[topic.name] = topic.topic_id
-            parts = sorted(topic.partitions, key=lambda each: each.partition_index)
-            assert [p.leader_id for p in parts] == [1] * len(parts)
-            self._picture.topics[topic.name] = (
-                str(topic.topic_id),
-                topic.is_internal,
-                [(p.error_code, p.leader_id, p.replica_nodes, p.isr_nodes) for p in parts],
-            )
-            partitions += [Partition(topic.name, p.partition_index) for p in parts]
+            states = [plain(each, 0) for each in topic.partitions]
+            for state in states:
+                assert (state["error_code"], state["leader_id"]) == (0, 1)
+                # How often the leader changed is a matter of starts and stops.
+                del state["leader_epoch"]
+                partitions.append(Partition(topic.name, state["partition_index"]))
+            self._picture.topics[topic.name] = (str(topic.topic_id), topic.is_internal, states)
         return partitions
 
     def _take_configs(self, topics: Iterable[str]) -> None:
@@ -140,7 +157,18 @@ class _Photographer:
             )
             for each in result.configs
             # What a broker was started with is its own affair; what the cluster keeps is not.
-            if kind == TOPIC or each.config_source in _KEPT_SOURCES
+            if kind != BROKER or each.config_source in _KEPT_SOURCES
+        }
+
+    def _take_sizes(self) -> None:
+        answer = self._client.ask("describe_log_dirs", 4, DescribeLogDirsRequest(topics=None))
+        self._picture.sizes = {
+            each.log_dir: {
+                Partition(topic.name, partition.partition_index): partition.partition_size
+                for topic in each.topics
+                for partition in topic.partitions
+            }
+            for each in answer.results
         }
 
     def _take_batches(self, partition: Partition) -> None:
@@ -156,8 +184,9 @@ class _Photographer:
             for _, answer in self._fetched(partition, COMMITTED)
             for each in answer.aborted_transactions or ()
         }
-        if aborted:
-            self._picture.aborted[partition] = sorted(aborted, key=lambda each: each[1])
+        hiding = sorted(each for each in aborted if _hides_something(each, stored))
+        if hiding:
+            self._picture.aborted[partition] = hiding
 
     def _fetched(
         self, partition: Partition, isolation: int
@@ -275,9 +304,22 @@ def _consumed(
     return dict(found)
 
 
+def _hides_something(aborted: tuple[int, int], stored: list[StoredBatch]) -> bool:
+    """Compaction drops aborted records: nobody needs to be told of those any more, and recovery forgets them."""
+    producer_id, first_offset = aborted
+    for header, _ in stored:
+        if header.producer_id == producer_id and header.base_offset >= first_offset:
+            return not header.is_control
+    return False
+
+
 def _record(message: Message) -> tuple[Any, ...]:
-    """Long values are told apart by what they hash to: nobody wants to read them in a failure."""
-    value = message.value()
-    if value is not None and len(value) > LONG_VALUE:
-        value = f"{len(value)} bytes, {hashlib.sha256(value).hexdigest()[:12]}"
+    value = shortened(message.value())
     return message.offset(), message.timestamp(), message.key(), value, message.headers()
+
+
+def shortened(value: bytes | None) -> bytes | str | None:
+    """Long values are told apart by what they hash to: nobody wants to read them in a failure."""
+    if value is None or len(value) <= LONG_VALUE:
+        return value
+    return f"{len(value)} bytes, {hashlib.sha256(value).hexdigest()[:12]}"

@@ -2,10 +2,9 @@
 
 import random
 
-from confluent_kafka.admin import ResourceType
-
 from klamm.protocol.records.reader import Record
 from twoway.home import Home
+from twoway.picture import BROKER, CLIENT_METRICS, GROUP, TOPIC
 from twoway.writing import CODECS, IdempotentProducer, Writer, keyed, new_producer_id
 
 ONE_MIB = {"segment.bytes": str(1 << 20)}
@@ -43,7 +42,10 @@ class UsualLife:
         writer.delete("doomed-0")
         self._write_segments()
         self._write_compacted()
-        writer.set_config(ResourceType.BROKER, "1", "log.retention.ms", "500000000")
+        writer.set_config(BROKER, "1", "log.retention.ms", "500000000")
+        writer.set_config(BROKER, "", "log.cleaner.threads", "2")
+        writer.set_config(CLIENT_METRICS, "all-clients", "interval.ms", "60000")
+        writer.set_config(GROUP, "new-group", "consumer.session.timeout.ms", "50000")
         writer.create("sequences")
         self._idempotent.start(address)
         self._idempotent.append(address)
@@ -57,7 +59,7 @@ class UsualLife:
         records = [Record(value=chance.randbytes(8_000)) for _ in range(450)]
         self.writer.write("segments", records)
         self.writer.delete_records("segments", before=200)
-        self._home.wait_until_first_segment_is_gone("segments")
+        self._home.wait_until_log_start_is_kept("segments", 200)
 
     def _write_compacted(self) -> None:
         self.writer.create("compacted", 1, COMPACTED)
@@ -74,10 +76,10 @@ class UsualLife:
             writer.write_every_codec(topic)
         writer.write("segments", writer.odd_records())
         writer.write("compacted", keyed(range(3), keys=2, size=10))
-        writer.set_config(ResourceType.TOPIC, "plain", "retention.ms", f"{172_800_000 + number}")
-        writer.set_config(ResourceType.TOPIC, "empty", "retention.bytes", f"{number}000000")
+        writer.set_config(TOPIC, "plain", "retention.ms", f"{172_800_000 + number}")
+        writer.set_config(TOPIC, "empty", "retention.bytes", f"{number}000000")
         if number == 1:
-            writer.set_config(ResourceType.TOPIC, "plain", "max.message.bytes", None)
+            writer.set_config(TOPIC, "plain", "max.message.bytes", None)
         writer.add_partition("plain")
         writer.delete(f"doomed-{number}")
         writer.create(f"made-{number}", 2, {"compression.type": "lz4"})

@@ -6,26 +6,28 @@ A Writer outlives the brokers: it remembers all that was acknowledged, and its i
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 from confluent_kafka import KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
     NewPartitions,
     NewTopic,
-    ResourceType,
 )
 
+from klamm.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from klamm.protocol.messages.init_producer_id import InitProducerIdRequest
 from klamm.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
 from support.patience import eventually
 from support.raw_client import RawClient
-from twoway.picture import Partition
+from twoway.picture import Partition, shortened
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 SECONDS = 30
@@ -36,8 +38,8 @@ AN_HOUR_AGO = int(time.time() - 3600) * 1000
 
 class Writer:
     def __init__(self) -> None:
-        # What was acknowledged: offset, key, value and headers.
-        self.sent: dict[Partition, list[tuple[Any, ...]]] = {}
+        # Key, value and headers of what was acknowledged, by offset.
+        self.sent: dict[Partition, dict[int, tuple[Any, ...]]] = {}
         self._address = ""
         self._admin: AdminClient
         self._producers: dict[str, Producer] = {}
@@ -76,11 +78,14 @@ class Writer:
     def _assert_absent(self, name: str) -> None:
         assert name not in self._admin.list_topics(timeout=SECONDS).topics
 
-    def set_config(self, kind: ResourceType, name: str, key: str, value: str | None) -> None:
-        operation = AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
-        entry = ConfigEntry(key, value or "", incremental_operation=operation)
-        resource = ConfigResource(kind, name, incremental_configs=[entry])
-        _done(self._admin.incremental_alter_configs([resource]))
+    def set_config(self, kind: int, name: str, key: str, value: str | None) -> None:
+        """None takes it away again. The kind is a number of the protocol: real clients do not know all of them."""
+        config = AlterableConfig(name=key, config_operation=int(value is None), value=value)
+        resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=[config])
+        request = IncrementalAlterConfigsRequest(resources=[resource])
+        with RawClient(self._address) as client:
+            (answer,) = client.ask("incremental_alter_configs", 1, request).responses
+        assert answer.error_code == 0, answer.error_message
 
     def delete_records(self, topic: str, before: int) -> None:
         _done(self._admin.delete_records([TopicPartition(topic, 0, before)]))
@@ -120,15 +125,15 @@ class Writer:
                 partition=partition,
                 # 0 would be the time of the call.
                 timestamp=max(record.timestamp, 0),
-                on_delivery=self._delivered,
+                on_delivery=partial(self._delivered, record),
             )
             producer.poll(0)
 
-    def _delivered(self, error: KafkaError | None, message: Message) -> None:
+    def _delivered(self, record: Record, error: KafkaError | None, message: Message) -> None:
         assert error is None, error
-        where = Partition(message.topic(), message.partition())
-        fact = (message.offset(), message.key(), message.value(), message.headers())
-        self.sent.setdefault(where, []).append(fact)
+        sent = self.sent.setdefault(Partition(message.topic(), message.partition()), {})
+        headers = list(record.headers) or None
+        sent[message.offset()] = (record.key, shortened(record.value), headers)
 
     def odd_records(self, count: int = 4) -> list[Record]:
         """With and without keys, values and headers, at times that jump; none like any other."""

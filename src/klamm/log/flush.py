@@ -97,6 +97,11 @@ class Durability:
         """What stood before the offset is gone, so it is as safe as can be."""
         self.recovery_point = max(self.recovery_point, offset)
 
+    @property
+    def names_are_safe(self) -> bool:
+        """Files that were made or removed are so after a crash, too."""
+        return not (self._has_new_names or (self._pending and self._pending.directories))
+
     def safe_snapshots_end(self) -> int | None:
         """Snapshots below this offset are on disk; None if all are."""
         if self._pending is not None and self._pending.loose_snapshot is not None:

@@ -359,8 +359,9 @@ class Log:
         return self._segments.size_bytes()
 
     @property
-    def first_segment_base(self) -> int:
-        return self._segments.first_offset
+    def sure_start_offset(self) -> int:
+        """Where the log would start after a crash if nobody had written down its start."""
+        return self._segments.first_offset if self._durability.names_are_safe else 0
 
     @property
     def segment_count(self) -> int:
@@ -484,20 +485,26 @@ class Log:
         return self._durability.recovery_point
 
     def close(self, now: int) -> None:
-        """Leave files that need no recovery: indexes, a snapshot of the producers, everything on disk.
+        """Leave files that need no recovery, and wait for the disk."""
+        flush = self.begin_close(now)
+        if flush is not None:
+            flush.run()
+            self.end_flush(flush, now)
 
-        Waits for the disk.
+    def begin_close(self, now: int) -> Flush | None:
+        """Write indexes and a snapshot of the producers; returns what is still to be synced.
+
+        Whoever closes many logs runs the flushes side by side: the disk then makes one journey for many.
         """
         self.expire_producers(now)
         if self._snapshot_offset != self.end_offset:
             self._write_snapshot()
         files = self._segments.seal()
+        self._reader.forget()
         flush = self.begin_flush()
         if flush is not None:
             flush.files += files
-            flush.run()
-            self.end_flush(flush, now)
-        self._reader.forget()
+        return flush
 
     def delete(self) -> str:
         """Rename the directory so that it no longer is a partition; returns the new name, to be removed later."""

@@ -18,6 +18,8 @@ _MAX_EPOCH = 2**31 - 1
 
 # A session idle for this long may be dropped when a new client needs its place.
 EVICTABLE_AFTER_MS = 120_000
+# Partitions in all sessions together, which outlive their connections: about 100 MB. Kafka counts only the sessions.
+MAX_PARTITIONS = 250_000
 
 
 class FetchPartition:
@@ -122,8 +124,11 @@ class FetchContext:
 
 
 class FetchSessions:
-    def __init__(self, slots: int, new_id: Callable[[], int]) -> None:
+    def __init__(
+        self, slots: int, new_id: Callable[[], int], *, max_partitions: int = MAX_PARTITIONS
+    ) -> None:
         self._slots = slots
+        self._max_partitions = max_partitions
         self._new_id = new_id
         # In order of last use: the first is the one to give up.
         self._sessions: dict[int, FetchSession] = {}
@@ -143,6 +148,8 @@ class FetchSessions:
     ) -> FetchContext:
         if session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self._sessions.pop(session_id, None)
+            # A partition that is named twice is asked for once, with what was said last.
+            asked = list({partition.key: partition for partition in asked}.values())
             if session_epoch == FINAL_EPOCH:
                 return FetchContext(asked, None, False)
             return FetchContext(asked, self._create(asked, uses_ids, now), False)
@@ -153,10 +160,15 @@ class FetchSessions:
             raise ApiError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         if session.uses_ids != uses_ids:
             raise ApiError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        before = len(session.partitions)
         session.update(asked, forgotten)
         if not session.partitions:
             del self._sessions[session.id]
             return FetchContext((), None, False)
+        if len(session.partitions) > before and not self._has_room_for(0):
+            # The client begins anew, and gets no session then.
+            del self._sessions[session.id]
+            raise ApiError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         self._use(session, now)
         return FetchContext(list(session.partitions.values()), session, True)
 
@@ -164,11 +176,13 @@ class FetchSessions:
         self, asked: Sequence[FetchPartition], uses_ids: bool, now: int
     ) -> FetchSession | None:
         """A new session, or None when all places are taken by clients that use theirs: then fetches stay full."""
-        if len(self._sessions) >= self._slots:
+        if len(self._sessions) >= self._slots or not self._has_room_for(len(asked)):
             oldest = next(iter(self._sessions.values()), None)
             if oldest is None or now - oldest.last_used < EVICTABLE_AFTER_MS:
                 return None
             del self._sessions[oldest.id]
+            if not self._has_room_for(len(asked)):
+                return None
         id = self._new_id()
         while id in self._sessions or id == NO_SESSION:
             id = self._new_id()
@@ -176,6 +190,10 @@ class FetchSessions:
         session.update(asked, ())
         self._use(session, now)
         return session
+
+    def _has_room_for(self, more: int) -> bool:
+        held = sum(len(session.partitions) for session in self._sessions.values())
+        return held + more <= self._max_partitions
 
     def _use(self, session: FetchSession, now: int) -> None:
         session.epoch = session.epoch + 1 if session.epoch < _MAX_EPOCH else 1

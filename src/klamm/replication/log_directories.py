@@ -6,7 +6,7 @@ clean stop. Reaches files only through the Disk port.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from klamm.base.errors import ApiError, ErrorCode
@@ -24,10 +24,13 @@ from klamm.log.checkpoints import (
     write_offsets,
 )
 from klamm.log.disk import Disk
+from klamm.log.flush import Flush
 from klamm.log.log import Log
 
 METADATA_LOG = "__cluster_metadata-0"
 Offsets = dict[TopicPartition, int]
+# Runs flushes, side by side if it can; an OSError of any of them is raised.
+RunFlushes = Callable[[Sequence[Flush]], None]
 # File systems take names of 255 bytes, and a topic's may have 249.
 _MAX_NAME = 255
 
@@ -134,11 +137,12 @@ class LogDirectory:
 
     def new_log_starts(self) -> Checkpoint | None:
         before = self.log_starts
-        # Kafka lists only logs that begin inside their first segment; for the others the file name says it.
+        # Kafka lists only logs that begin inside their first segment; for the others the file name says it. Here they
+        # stay on the list until older segments are gone for good: else a crash would bring deleted records back.
         self.log_starts = {
             name: log.start_offset
             for name, log in self.logs.items()
-            if log.start_offset > log.first_segment_base
+            if log.start_offset > log.sure_start_offset
         }
         return self._checkpoint(LOG_STARTS, before, self.log_starts)
 
@@ -165,13 +169,21 @@ class LogDirectory:
         return self.failure is None
 
     def close(
-        self, high_watermarks: Mapping[TopicPartition, int], *, now: int, broker_epoch: int
+        self,
+        high_watermarks: Mapping[TopicPartition, int],
+        *,
+        now: int,
+        broker_epoch: int,
+        run: RunFlushes,
     ) -> None:
         """Close every log, write all checkpoints, and only then say that the stop was clean."""
         if not self.is_online:
             return
-        for log in self.logs.values():
-            log.close(now)
+        closing = [(log, log.begin_close(now)) for log in self.logs.values()]
+        run([flush for _, flush in closing if flush is not None])
+        for log, flush in closing:
+            if flush is not None:
+                log.end_flush(flush, now)
         for checkpoint in (
             self.new_recovery_points(),
             self.new_log_starts(),

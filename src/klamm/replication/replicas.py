@@ -10,7 +10,7 @@ from klamm.base.ids import TopicPartition
 from klamm.base.settings.topic import TopicSettings
 from klamm.log.log import Log
 from klamm.metadata.image import ClusterImage, TopicImage
-from klamm.replication.log_directories import LogDirectory, least_used
+from klamm.replication.log_directories import LogDirectory, RunFlushes, least_used
 from klamm.replication.partition import OnFailure, Partition
 
 SettingsOf = Callable[[ClusterImage, str], TopicSettings]
@@ -85,13 +85,18 @@ class Replicas:
         return Loaded(self._strays, problems)
 
     def apply_topic(self, image: ClusterImage, topic: TopicImage, now: int) -> list[str]:
-        """Create, or lead in a new epoch, this topic's partitions that are ours.
+        """As `follow_topic`, in one go."""
+        return [problem for problem in self.follow_topic(image, topic, now) if problem is not None]
+
+    def follow_topic(
+        self, image: ClusterImage, topic: TopicImage, now: int
+    ) -> Iterator[str | None]:
+        """Create, or lead in a new epoch, this topic's partitions that are ours; each is a step.
 
         A log that cannot be opened, damaged below its recovery point for example, is left as it is: the partition is
-        offline and the others go on. Returns what went wrong, in words.
+        offline and the others go on. A step tells what went wrong, in words.
         """
         settings = None
-        problems: list[str] = []
         for index, state in enumerate(topic.partitions):
             if self._broker_id not in state.replicas:
                 continue
@@ -103,7 +108,7 @@ class Replicas:
                     partition = self._create(name, topic, settings, now)
                 except (OSError, ApiError) as e:
                     self._unreadable.add(name)
-                    problems.append(f"{name}: {e}")
+                    yield f"{name}: {e}"
                     continue
             if (
                 state.leader == self._broker_id
@@ -116,7 +121,7 @@ class Replicas:
                     isr=state.isr,
                     replica_count=len(state.replicas),
                 )
-        return problems
+            yield None
 
     def remove_topic(self, topic: TopicImage) -> list[Partition]:
         """Forget a deleted topic; returns its partitions, whose files are still there."""
@@ -187,7 +192,7 @@ class Replicas:
     def high_watermarks(self) -> dict[TopicPartition, int]:
         return {partition.name: partition.high_watermark for partition in self}
 
-    def close(self, *, now: int, broker_epoch: int) -> None:
+    def close(self, *, now: int, broker_epoch: int, run: RunFlushes) -> None:
         high_watermarks = self.high_watermarks()
         for directory in self.directories:
-            directory.close(high_watermarks, now=now, broker_epoch=broker_epoch)
+            directory.close(high_watermarks, now=now, broker_epoch=broker_epoch, run=run)

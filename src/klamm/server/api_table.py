@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from klamm.base.errors import ApiError
 from klamm.protocol.apis import API_BY_NAME, Api
 from klamm.protocol.compile import Decoder, decoder
-from klamm.server.call import Call, EncodedBody, Later, LongBody, Message
+from klamm.server.call import Call, EncodedBody, Later, LongBody, Message, Steps
 from klamm.server.network.connection import Parked
 
-Reply = Message | EncodedBody | LongBody | Later | Parked | None
+Reply = Message | EncodedBody | LongBody | Later | Steps | Parked | None
 Handler = Callable[[Any, Call], Reply]
 
 BROKER = (

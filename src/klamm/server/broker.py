@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from klamm.base.clock import Clock
@@ -95,27 +95,33 @@ class Broker:
             log.error("a partition is offline: %s", problem)
         for partition in self.replicas:
             _tell_recovery(partition)
-        self.quorum.on_change(self.apply)
+        self.quorum.on_change(self.follow)
 
-    def apply(self, image: ClusterImage, delta: Delta) -> None:
-        """The cluster's metadata moved on: follow it before anybody is answered from it."""
+    def follow(self, image: ClusterImage, delta: Delta) -> Iterator[None]:
+        """The cluster's metadata moved on: follow it, step by step, before who changed it is answered."""
         now = self.clock.now()
         self.metadata_answers.forget()
         for topic in delta.deleted_topics:
-            for partition in self.replicas.remove_topic(topic):
-                self._delete(partition, now)
+            removed = self.replicas.remove_topic(topic)
+            # Nobody may append to what is no longer there, also between two steps.
+            self._forget_partitions()
             self._wake_topic(topic.name, len(topic.partitions))
+            for partition in removed:
+                self._delete(partition, now)
+                yield
         for topic in delta.changed_topics:
-            for problem in self.replicas.apply_topic(image, topic, now):
-                log.error("a partition is offline: %s", problem)
+            for problem in self.replicas.follow_topic(image, topic, now):
+                if problem is not None:
+                    log.error("a partition is offline: %s", problem)
+                yield
         for key in delta.changed_configs:
             if key.resource_type == ResourceType.TOPIC:
                 self.replicas.reconfigure(image, key.resource_name)
             elif key.resource_type == ResourceType.BROKER:
                 for name in image.topics_by_name:
                     self.replicas.reconfigure(image, name)
-        for listener in self._on_partitions_changed:
-            listener()
+                    yield
+        self._forget_partitions()
 
     def _delete(self, partition: Partition, now: int) -> None:
         try:
@@ -129,12 +135,16 @@ class Broker:
         """Who remembers partitions forgets them when the metadata changes."""
         self._on_partitions_changed.append(callback)
 
+    def _forget_partitions(self) -> None:
+        for forget in self._on_partitions_changed:
+            forget()
+
     # -- appends, and who waits for them ----------------------------------------------------------------------------
 
     def appended(self, partition: Partition) -> None:
         if self.fetches:
             for fetch in self.fetches.touched(partition.name):
-                fetch.retry()
+                fetch.retry(partition)
 
     def acknowledges_after_flush(self, partition: Partition) -> bool:
         """Kafka's flush.messages: an append that reaches the number is acknowledged after the fsync."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Generator
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Protocol
 
 from klamm.protocol.compile import encoder
-from klamm.server.network.connection import Answer, Buffer, Connection
+from klamm.server.network.connection import Answer, Buffer, Connection, Parked
 from klamm.server.network.long_answer import LongAnswer, Unread
 
 if TYPE_CHECKING:
@@ -22,8 +22,10 @@ class Message(Protocol):
     """Any declared message; the codecs know the rest."""
 
 
+# A handler in steps, for what may take long; see turns.py.
+Steps = Generator[None, None, "Message | EncodedBody | LongBody | Parked | None"]
 # The answer of the rare handler that must wait for the controller; dispatch gives it a task.
-Later = Coroutine[Any, Any, "Message | EncodedBody | LongBody | None"]
+Later = Coroutine[Any, Any, "Message | EncodedBody | LongBody | Steps | None"]
 
 
 class EncodedBody:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Generator, Mapping
 from struct import Struct, error
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from klamm.server.handlers.api_versions import unsupported_version
 from klamm.server.network.connection import PARKED, Answer, Connection, Parked
 from klamm.server.straight.fetch import StraightFetch
 from klamm.server.straight.produce import StraightProduce
+from klamm.server.turns import Turns
 
 if TYPE_CHECKING:
     from klamm.server.broker import Broker
@@ -37,6 +38,7 @@ class Dispatcher:
         self._broker = broker
         self._apis = apis
         self._tasks = tasks
+        self._turns = Turns()
         self._straight: dict[int, StraightProduce | StraightFetch] = {}
         if _PRODUCE in apis:
             self._straight = {_PRODUCE: StraightProduce(broker), _FETCH: StraightFetch(broker)}
@@ -71,6 +73,8 @@ class Dispatcher:
         request, _ = route.decode(frame, body_at)
         try:
             reply = route.handle(request, call)
+            if isinstance(reply, Generator):
+                reply = self._turns.begin(reply)
         except CorruptFrame:
             raise
         except Exception as e:  # noqa: BLE001 - the one place where a bug is turned into an answer
@@ -91,9 +95,12 @@ class Dispatcher:
     async def _finish(self, call: Call, request: Any, later: Later) -> None:
         try:
             reply = await later
+            if isinstance(reply, Generator):
+                reply = await self._turns.finish(reply)
         except Exception as e:  # noqa: BLE001 - as in _answer
             reply = self._failed(call, request, e)
-        call.finish(reply)
+        if not isinstance(reply, Parked):
+            call.finish(reply)
 
     def _unsupported_version(
         self, connection: Connection, api: ServedApi, version: int, correlation_id: int

@@ -6,7 +6,7 @@ left of the whole; the first batch found is returned whole even if it is larger 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from klamm.server.call import Call, EncodedBody, LongBody
 
 
+# From so many partitions on a fetch is read in turns, a step at a time.
+_MANY = 1000
+_STEP = 64
 _UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
@@ -33,11 +36,17 @@ class Fetching:
     __slots__ = (
         "_call",
         "_context",
+        "_has_changed",
+        "_is_urgent",
         "_isolation",
+        "_left",
         "_max_bytes",
         "_min_bytes",
         "_results",
+        "_total",
         "_unknown",
+        "_unknown_at_first",
+        "_waiting_for",
     )
 
     def __init__(self, call: Call, context: FetchContext, request: FetchRequest) -> None:
@@ -46,20 +55,29 @@ class Fetching:
         self._isolation = request.isolation_level
         self._max_bytes = min(request.max_bytes, call.broker.settings.network.fetch_max_bytes)
         self._min_bytes = min(request.min_bytes, self._max_bytes)
-        self._unknown: int | None = None
-        self._results: list[FetchResult] = []
+        self._unknown_at_first: int | None = None
+        # While a fetch of many partitions waits: what each would return, and whether any of them changed.
+        self._waiting_for: dict[tuple[str, int], FetchResult] = {}
+        self._has_changed = False
 
     @property
     def cost(self) -> int:
         """About what it takes in memory while it waits."""
         return 1024 + 512 * len(self._context.partitions)
 
+    @property
+    def has_many(self) -> bool:
+        """So many partitions that they are read in turns, and not again for each of them that grows."""
+        return len(self._context.partitions) > _MANY
+
     def places(self) -> list[tuple[str, int]]:
         """The partitions whose growth may complete this fetch."""
         found: list[tuple[str, int]] = []
-        for asked in self._context.partitions:
+        for asked, result in zip(self._context.partitions, self._results, strict=True):
             with suppress(ApiError):
-                found.append(self._get(asked).name)
+                found.append(name := self._get(asked).name)
+                if self.has_many:
+                    self._waiting_for[name] = result
         return found
 
     def is_ready(self) -> bool:
@@ -68,32 +86,48 @@ class Fetching:
         A partition that was never here is no reason to hurry as long as there are others: a client that keeps asking
         for it would turn in circles.
         """
-        left = self._max_bytes
-        if left > LONG_BYTES and not self._call.connection.may_answer_long():
-            left = LONG_BYTES
-        total = unknown = 0
-        urgent = False
-        self._results = results = []
-        for asked in self._context.partitions:
-            result = self._read(asked, left, total == 0)
-            results.append(result)
+        self._begin()
+        self._look_at(self._context.partitions)
+        return self._is_enough()
+
+    def reading(self) -> Generator[None, None, bool]:
+        """The same in steps, for many partitions."""
+        partitions = self._context.partitions
+        self._begin()
+        for start in range(0, len(partitions), _STEP):
+            self._look_at(partitions[start : start + _STEP])
+            yield
+        return self._is_enough()
+
+    def _begin(self) -> None:
+        self._results: list[FetchResult] = []
+        self._total = self._unknown = 0
+        self._is_urgent = False
+        self._left = self._max_bytes
+        if self._left > LONG_BYTES and not self._call.connection.may_answer_long():
+            self._left = LONG_BYTES
+
+    def _look_at(self, partitions: Sequence[FetchPartition]) -> None:
+        for asked in partitions:
+            result = self._read(asked, self._left, self._total == 0)
+            self._results.append(result)
             if result.records is not None:
                 size = result.records.size
-                total += size
-                left = max(0, left - size)
+                self._total += size
+                self._left = max(0, self._left - size)
             elif result.error in _UNKNOWN:
-                unknown += 1
+                self._unknown += 1
             elif result.error or result.diverging is not None:
-                urgent = True
-        if unknown == len(results) or self._has_lost_any(unknown):
-            return True
-        return urgent or total >= self._min_bytes
+                self._is_urgent = True
 
-    def _has_lost_any(self, unknown: int) -> bool:
-        """Whether a partition that was here at first is no more."""
-        if self._unknown is None:
-            self._unknown = unknown
-        return unknown > self._unknown
+    def _is_enough(self) -> bool:
+        unknown = self._unknown
+        if self._unknown_at_first is None:
+            self._unknown_at_first = unknown
+        # All unknown, or one that was here at first is no more.
+        if unknown == len(self._results) or unknown > self._unknown_at_first:
+            return True
+        return self._is_urgent or self._total >= self._min_bytes
 
     def answer(self) -> EncodedBody | LongBody:
         context = self._context
@@ -130,15 +164,30 @@ class Fetching:
             return FetchResult(result.asked, self._get(result.asked).failed(e).code)
         return result
 
-    def retry(self) -> bool:
-        """A partition grew: answer if that is enough now."""
+    def retry(self, grown: Partition | None = None) -> bool:
+        """A partition grew, or went: answer if that is enough now."""
+        if grown is not None and self.has_many and not self._may_be_enough(grown):
+            return False
         if not self.is_ready():
             return False
         self.finish()
         return True
 
+    def _may_be_enough(self, grown: Partition) -> bool:
+        """Look at the one that grew and not at thousands that did not."""
+        self._has_changed = True
+        before = self._waiting_for.get(grown.name)
+        if before is None:
+            return True
+        now = self._read(before.asked, self._max_bytes, True)
+        self._waiting_for[grown.name] = now
+        self._total += now.size - before.size
+        is_urgent = now.error != before.error or now.diverging is not None
+        return is_urgent or self._total >= self._min_bytes
+
     def expire(self) -> None:
-        self.is_ready()
+        if self._has_changed or not self.has_many:
+            self.is_ready()
         self.finish()
 
     def finish(self) -> None:

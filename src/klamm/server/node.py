@@ -26,6 +26,7 @@ from klamm.replication.log_directories import LogDirectory
 from klamm.server.broker import Broker
 from klamm.server.dispatch import Dispatcher
 from klamm.server.loops.cleaner_loop import CleanerLoop
+from klamm.server.loops.flusher import run_side_by_side
 from klamm.server.loops.housekeeping import Housekeeping
 from klamm.server.loops.quorum_loop import MetadataQuorum
 from klamm.server.network.limits import limits_of
@@ -152,7 +153,9 @@ class Node:
         )
         broker.load()
         stack.callback(
-            lambda: broker.replicas.close(now=clock.now(), broker_epoch=quorum.broker_epoch)
+            lambda: broker.replicas.close(
+                now=clock.now(), broker_epoch=quorum.broker_epoch, run=run_side_by_side
+            )
         )
         stack.push_async_callback(broker.close)
         self._keep_house(stack, broker)

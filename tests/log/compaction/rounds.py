@@ -2,7 +2,8 @@
 
 from klamm.base.settings.topic import TopicSettings
 from klamm.log.compaction import selection
-from klamm.log.compaction.cleaner import Cleaning, Limits
+from klamm.log.compaction.cleaner import Cleaning
+from klamm.log.compaction.round import Round
 from klamm.log.compaction.selection import Dirt
 from klamm.log.disk import Disk
 from klamm.log.log import Log
@@ -76,12 +77,13 @@ def clean(
     """One round over all that may be cleaned; returns the first offset that is still dirty."""
     flush(log)
     dirt = measure(log, chosen, checkpoint, now)
-    cleaning = Cleaning(disk, log, chosen, dirt, now=now, limits=Limits(map_bytes))
-    cleaning.build_map(no_pace)
+    asked = Round(disk, log, chosen, dirt, now=now, map_bytes=map_bytes)
+    cleaning = Cleaning(disk, asked.job, no_pace)
+    cleaning.build_map()
     for group in cleaning.groups():
-        replacement = cleaning.copy(group, no_pace)
-        if replacement is not None:
-            assert log.swap_in(*replacement, now)
+        copied = cleaning.copy(group)
+        if copied is not None:
+            assert asked.swap_in(copied, now)
     flush(log)
     return cleaning.end_offset
 

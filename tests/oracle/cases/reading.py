@@ -76,7 +76,6 @@ _FETCH: list[tuple[str, dict[str, Any]]] = [
     ("before the start", _fetch(-1)),
     ("an empty partition", _fetch(name="empty")),
     ("committed records", _fetch(isolation_level=1)),
-    ("an unknown isolation level", _fetch(isolation_level=5)),
     ("before what was deleted", _fetch(2, name="deleted")),
     ("what was not deleted", _fetch(5, name="deleted")),
     ("at most one byte of the partition", _fetch(part={"partition_max_bytes": 1})),

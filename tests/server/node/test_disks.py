@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from klamm.base.errors import ErrorCode
+from klamm.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from klamm.protocol.messages.metadata import MetadataRequest
 from klamm.testing.memory_disk import MemoryDisk, MemoryFile
 from server.asking import (
@@ -22,7 +23,7 @@ from server.asking import (
 )
 from server.conftest import create_topic
 from server.running_node import RunningNode
-from server.wire_client import ConnectionClosed, WireClient
+from server.wire_client import WireClient
 
 DATA = Path("/data")
 
@@ -256,8 +257,9 @@ def test_a_topic_that_did_not_reach_the_metadata_log_is_not_acknowledged() -> No
 
         disk.fail("fsync", "__cluster_metadata-0/00000000000000000000.log")
 
-        with pytest.raises(ConnectionClosed):
-            create_topic(client, "u")
+        wanted = CreatableTopic(name="u", num_partitions=1, replication_factor=1)
+        (refused,) = client.ask(CreateTopicsRequest(topics=[wanted], timeout_ms=10_000)).topics
+        assert refused.error_code == ErrorCode.KAFKA_STORAGE_ERROR
         with WireClient(node.address) as another:
             known = another.ask(MetadataRequest(topics=None)).topics
             assert [topic.name for topic in known] == ["t"]

@@ -149,6 +149,27 @@ def test_a_client_that_remembers_the_leader_of_before_is_told_so(tmp_path: Path)
         assert (reading_on.error_code, reading_on.diverging_epoch.epoch) == (0, -1)
 
 
+def test_a_client_whose_log_went_another_way_is_told_where(tmp_path: Path) -> None:
+    with RunningNode(tmp_path) as node, WireClient(node.address) as client:
+        topic = create_topic(client, "t")
+        append(client, topic, b"0", b"1")
+
+    with RunningNode(tmp_path) as node, WireClient(node.address) as client:
+        append(client, topic, b"2")
+
+        # It has read a record of epoch 0 that we never had; ours ended at 2.
+        diverged = partition_of(client.ask(a_fetch(topic, 3, last_fetched_epoch=0)))
+        # The same, but below the start of our log: then that is what counts.
+        below = DeleteRecordsPartition(partition_index=0, offset=3)
+        gone = DeleteRecordsTopic(name="t", partitions=[below])
+        client.ask(DeleteRecordsRequest(topics=[gone], timeout_ms=5_000))
+        too_old = partition_of(client.ask(a_fetch(topic, 1, last_fetched_epoch=0)))
+
+        told = diverged.diverging_epoch
+        assert (diverged.error_code, told.epoch, told.end_offset) == (0, 0, 2)
+        assert too_old.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
 def test_many_restarts_lose_nothing(tmp_path: Path) -> None:
     topic = None
     for number in range(6):

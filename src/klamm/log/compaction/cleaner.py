@@ -1,13 +1,14 @@
-"""One round of compaction over one log, in steps that a shell divides between its loop and a worker thread.
+"""One round of compaction over one log, in two halves.
 
-On the loop: `Cleaning(...)`, and `Log.swap_in` after each copy. In a worker: `build_map`, then `copy` for each group. The
-worker sees only sealed segments, which nobody changes; if retention or a truncation takes them away meanwhile, the
-swap is refused and the copy thrown away. Offsets never change, so readers notice nothing but gaps.
+`Round` lives where the log lives: it says what is to be done and puts the copies in their place. `Cleaning` does the work
+and may be in a thread or a process of its own, because all it needs is in a `Job` and on the disk: it reads only sealed
+segments, which nobody changes, and writes only files that nobody knows yet. If retention or a truncation takes the
+segments away meanwhile, the swap is refused. Offsets never change, so readers notice nothing but gaps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from klamm.base.errors import CorruptFrame
@@ -21,68 +22,69 @@ from klamm.log.compaction.selection import Dirt
 from klamm.log.compaction.transactions import Transactions
 from klamm.log.disk import Disk
 from klamm.log.index.txn_index import AbortedTransaction
-from klamm.log.log import Log
 from klamm.log.results import DamagedLog
 from klamm.log.scan import Found
-from klamm.log.segment import CLEANED, Segment
-from klamm.log.state.producers import ProducerStates
-from klamm.protocol.records.batch import BytesLike, check_crc
+from klamm.log.segment import Segment
+from klamm.protocol.records.batch import check_crc
 from klamm.protocol.records.reader import read_keys
 
 # Told how many bytes were read or written since it was last told. It may wait, and it may raise to stop the round.
 Pace = Callable[[int], None]
 
 
-class Limits(NamedTuple):
+class Part(NamedTuple):
+    """A segment, as far as a stranger must know it."""
+
+    base_offset: int
+    size: int
+    has_aborted: bool
+
+
+class Job(NamedTuple):
+    directory: str
+    settings: TopicSettings
+    dirt: Dirt
+    # All of the log: the marker of a transaction may stand behind what is cleaned.
+    parts: Sequence[Part]
+    last_batches: Mapping[int, LastBatch]
+    now: int
     map_bytes: int
-    load_factor: float = 0.9
+    load_factor: float
 
 
-class Replacement(NamedTuple):
-    """A copy that is safe on disk, and the segments whose place it takes."""
+class Copied(NamedTuple):
+    """A copy that is safe on disk, and the base offsets of the segments whose place it takes."""
 
-    originals: list[Segment]
-    copy: Segment
-
-    def discard(self) -> None:
-        self.copy.remove(CLEANED)
+    originals: Sequence[int]
+    part: Part
 
 
 class Cleaning:
-    """`end_offset`: where the next round begins, once `build_map` has run."""
+    """First `build_map`, then `copy` each of the `groups`. `end_offset`: where the next round begins."""
 
-    def __init__(
-        self, disk: Disk, log: Log, settings: TopicSettings, dirt: Dirt, *, now: int, limits: Limits
-    ) -> None:
+    def __init__(self, disk: Disk, job: Job, pace: Pace) -> None:
         self._disk = disk
-        self._directory = log.directory
-        self._settings = settings
-        self._dirt = dirt
-        self._now = now
-        self._limits = limits
-        # All of them: the marker of a transaction may stand behind what is cleaned.
-        self._segments = log.segments()
-        self._last_batches = last_batches(log.producers)
+        self._job = job
+        self._pace = pace
+        self._segments = [segment_of(disk, job.directory, part) for part in job.parts]
         self._filter: BatchFilter
         self._transactions: Transactions
-        self.end_offset = dirt.first_dirty_offset
+        self.end_offset = job.dirt.first_dirty_offset
 
     # Pass one ----------------------------------------------------------------------------------
 
-    def build_map(self, pace: Pace) -> None:
+    def build_map(self) -> None:
         """Read the dirty part, and learn the last offset of each key in it, or in as much of it as fits."""
-        dirt = self._dirt
+        job, dirt = self._job, self._job.dirt
         aborted = self._aborted()
         offsets = OffsetMap(
             most_keys=self._count_dirty_records(),
-            max_bytes=self._limits.map_bytes,
-            load_factor=self._limits.load_factor,
+            max_bytes=job.map_bytes,
+            load_factor=job.load_factor,
         )
         transactions = Transactions(aborted)
-        for segment, next_base in self._cleanable():
-            if next_base <= dirt.first_dirty_offset:
-                continue
-            if not self._map_segment(segment, offsets, transactions, pace):
+        for segment, next_base in self._dirty():
+            if not self._map_segment(segment, offsets, transactions):
                 break
             offsets.latest_offset = next_base - 1
         self.end_offset = max(offsets.latest_offset + 1, dirt.first_dirty_offset)
@@ -90,38 +92,42 @@ class Cleaning:
         self._filter = BatchFilter(
             offsets,
             self._transactions,
-            self._last_batches,
+            job.last_batches,
             end_offset=dirt.end_offset,
-            now=self._now,
-            delete_retention_ms=self._settings.delete_retention_ms,
+            now=job.now,
+            delete_retention_ms=job.settings.delete_retention_ms,
         )
 
     def _cleanable(self) -> list[tuple[Segment, int]]:
         """The segments below the end, each with the base offset of the next."""
-        bases = [*(segment.base_offset for segment in self._segments[1:]), self._dirt.end_offset]
+        end = self._job.dirt.end_offset
+        bases = [*(segment.base_offset for segment in self._segments[1:]), end]
         pairs = zip(self._segments, bases, strict=True)
-        return [(s, base) for s, base in pairs if s.base_offset < self._dirt.end_offset]
+        return [(segment, base) for segment, base in pairs if segment.base_offset < end]
+
+    def _dirty(self) -> list[tuple[Segment, int]]:
+        first = self._job.dirt.first_dirty_offset
+        return [(segment, base) for segment, base in self._cleanable() if base > first]
+
+    def _aborted(self) -> list[AbortedTransaction]:
+        """By now every transaction with data below the end is decided, and the index says which were aborted."""
+        entries = (entry for segment in self._segments for entry in segment.aborted())
+        return [entry for entry in entries if entry.first_offset < self._job.dirt.end_offset]
 
     def _count_dirty_records(self) -> int:
         """By headers alone: it is what keeps the map of a small log small."""
         return sum(
             found.header.count
-            for segment, next_base in self._cleanable()
-            if next_base > self._dirt.first_dirty_offset
+            for segment, _ in self._dirty()
             for found in scan.headers(segment.file, 0, segment.size)
         )
 
-    def _aborted(self) -> list[AbortedTransaction]:
-        """By now every transaction with data below the end is decided, and the index says which were aborted."""
-        entries = (entry for segment in self._segments for entry in segment.aborted())
-        return [entry for entry in entries if entry.first_offset < self._dirt.end_offset]
-
     def _map_segment(
-        self, segment: Segment, offsets: OffsetMap, transactions: Transactions, pace: Pace
+        self, segment: Segment, offsets: OffsetMap, transactions: Transactions
     ) -> bool:
         """False if the map is full."""
-        start = self._dirt.first_dirty_offset
-        for found, batch in _walk(segment, pace):
+        start = self._job.dirt.first_dirty_offset
+        for found, batch in self._walk(segment):
             header = found.header
             if header.last_offset < start:
                 continue
@@ -136,65 +142,64 @@ class Cleaning:
 
     # Pass two ----------------------------------------------------------------------------------
 
-    def groups(self) -> list[list[Segment]]:
-        """What to copy, one after the other, after the map was built; nothing if no dirt was learnt of."""
-        if self.end_offset == self._dirt.first_dirty_offset:
+    def groups(self) -> list[list[int]]:
+        """What to copy, one after the other, by base offsets; nothing if no dirt was learnt of."""
+        if self.end_offset == self._job.dirt.first_dirty_offset:
             return []
         touched = [(s, end) for s, end in self._cleanable() if s.base_offset < self.end_offset]
-        return grouping.group(touched, self._settings)
+        groups = grouping.group(touched, self._job.settings)
+        return [[segment.base_offset for segment in group] for group in groups]
 
-    def copy(self, group: list[Segment], pace: Pace) -> Replacement | None:
+    def copy(self, group: Sequence[int]) -> Copied | None:
         """Write what stays of these segments to a new one; None if that is all of it."""
-        copy = Copy(
-            self._disk,
-            self._directory,
-            group[0].base_offset,
-            self._settings.index_interval_bytes,
-        )
-        is_changed = len(group) > 1
+        originals = [segment for segment in self._segments if segment.base_offset in group]
+        interval = self._job.settings.index_interval_bytes
+        copy = Copy(self._disk, self._job.directory, group[0], interval)
         try:
-            for segment in group:
-                for found, batch in _walk(segment, pace):
-                    rest = self._rest_of(segment, found, batch)
-                    if rest is not batch:
-                        is_changed = True
-                    if rest is not None:
-                        copy.add(rest)
-                        pace(len(rest))
+            is_changed = self._copy_into(copy, originals)
             aborted = self._transactions.take_indexed()
-            if not is_changed and aborted == group[0].aborted():
+            if len(originals) == 1 and not is_changed and aborted == originals[0].aborted():
                 copy.discard()
                 return None
-            modified_ms = self._disk.modified_ms(group[-1].path())
-            return Replacement(group, copy.finish(aborted, modified_ms))
+            segment = copy.finish(aborted, self._disk.modified_ms(originals[-1].path()))
         except BaseException:
             copy.discard()
             raise
+        return Copied(group, part_of(segment))
 
-    def _rest_of(self, segment: Segment, found: Found, batch: memoryview) -> BytesLike | None:
-        try:
-            return self._filter.apply(found.header, batch)
-        except CorruptFrame:
-            raise DamagedLog(segment.path(), found.position) from None
+    def _copy_into(self, copy: Copy, originals: Sequence[Segment]) -> bool:
+        """Whether anything is different."""
+        is_changed = False
+        for segment in originals:
+            for found, batch in self._walk(segment):
+                try:
+                    rest = self._filter.apply(found.header, batch)
+                except CorruptFrame:
+                    raise DamagedLog(segment.path(), found.position) from None
+                is_changed |= rest is not batch
+                if rest is not None:
+                    copy.add(rest)
+                    self._pace(len(rest))
+        return is_changed
+
+    def _walk(self, segment: Segment) -> Iterator[tuple[Found, memoryview]]:
+        """All batches of a sealed segment. Damage ends the round: a copy would make it look sound."""
+        position = 0
+        for found, batch in scan.batches(segment.file, 0, segment.size):
+            if not check_crc(batch):
+                break
+            self._pace(found.size)
+            yield found, batch
+            position = found.position + found.size
+        if position != segment.size:
+            raise DamagedLog(segment.path(), position)
 
 
-def last_batches(producers: ProducerStates) -> dict[int, LastBatch]:
-    return {
-        state.producer_id: LastBatch(
-            state.batches[-1].last_offset if state.batches else None, state.epoch
-        )
-        for state in producers
-    }
+def part_of(segment: Segment) -> Part:
+    return Part(segment.base_offset, segment.size, segment.has_aborted)
 
 
-def _walk(segment: Segment, pace: Pace) -> Iterator[tuple[Found, memoryview]]:
-    """All batches of a sealed segment. Damage ends the round: a copy would make it look sound."""
-    position = 0
-    for found, batch in scan.batches(segment.file, 0, segment.size):
-        if not check_crc(batch):
-            break
-        pace(found.size)
-        yield found, batch
-        position = found.position + found.size
-    if position != segment.size:
-        raise DamagedLog(segment.path(), position)
+def segment_of(disk: Disk, directory: str, part: Part) -> Segment:
+    segment = Segment(disk, directory, part.base_offset, part.size)
+    segment.has_aborted = part.has_aborted
+    return segment

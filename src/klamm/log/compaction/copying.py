@@ -73,7 +73,6 @@ class Copy:
             self._write_whole(TXN_INDEX, entries)
             self._segment.has_aborted = True
         self._disk.fsync_dir(self._directory)
-        self._segment.max_timestamp, self._segment.max_timestamp_offset = self._newest
         return self._segment
 
     def _write_whole(self, kind: str, content: bytes) -> None:

@@ -20,14 +20,14 @@ _halves = Struct(">QQ").unpack
 class OffsetMap:
     """First `put_all`, then `get`. `latest_offset`: everything up to there has been put."""
 
-    __slots__ = ("_first", "_limit", "_mask", "_offsets", "_second", "count", "latest_offset")
+    __slots__ = ("_first", "_limit", "_offsets", "_second", "count", "latest_offset", "slots")
 
     def __init__(self, *, most_keys: int, max_bytes: int, load_factor: float = 0.9) -> None:
         """As large as that many keys need, if the memory allows it."""
         slots = 1 << max(max_bytes // SLOT_BYTES, 2).bit_length() - 1
         # Half full at most where there is room: the fuller, the longer a search.
         slots = min(slots, 1 << max(2 * most_keys, 2).bit_length())
-        self._mask = slots - 1
+        self.slots = slots
         self._limit = min(int(slots * load_factor), slots - 1)
         self._first = array("Q", [0]) * slots
         self._second = array("Q", [0]) * slots
@@ -41,7 +41,7 @@ class OffsetMap:
 
         Those that did fit say nothing wrong even then: the records that hold them are there.
         """
-        firsts, seconds, offsets, mask = self._first, self._second, self._offsets, self._mask
+        firsts, seconds, offsets, mask = self._first, self._second, self._offsets, self.slots - 1
         room = self._limit - self.count
         for offset, key in keys:
             if key is None or offset < start:
@@ -64,7 +64,7 @@ class OffsetMap:
     def get(self, key: bytes) -> int:
         """The last offset of the key, NOWHERE if it was not put."""
         first, second = _halves(blake2b(key, digest_size=16).digest())
-        offsets, mask = self._offsets, self._mask
+        offsets, mask = self._offsets, self.slots - 1
         slot, step = first & mask, second | 1
         while found := offsets[slot]:
             if self._first[slot] == first and self._second[slot] == second:

@@ -132,12 +132,12 @@ def _keys(header: BatchHeader, data: bytes) -> Iterator[tuple[int, bytes | None]
             if raw > 127:
                 raw, at = longer_varint(data, at, raw)
             end = at + ((raw >> 1) ^ -(raw & 1))
-            at += 1
-            # The timestamp: all but its last byte say that there are more.
-            while data[at] > 127:
-                at += 1
             raw = data[at + 1]
             at += 2
+            if raw > 127:
+                _, at = longer_varint(data, at, raw)
+            raw = data[at]
+            at += 1
             if raw > 127:
                 raw, at = longer_varint(data, at, raw)
             delta = (raw >> 1) ^ -(raw & 1)

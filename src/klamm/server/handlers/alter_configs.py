@@ -5,11 +5,30 @@ The controller decides; the answer waits until its records are committed.
 
 from __future__ import annotations
 
-from klamm.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+from klamm.base.errors import ApiError
+from klamm.protocol.messages.alter_configs import (
+    AlterConfigsRequest,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+)
 from klamm.server.call import Call
 
 
 async def handle(request: AlterConfigsRequest, call: Call) -> AlterConfigsResponse:
     return await call.broker.quorum.submit(
         lambda controller, now: controller.alter_configs(request, now)
+    )
+
+
+def fail(request: AlterConfigsRequest, error: ApiError, version: int) -> AlterConfigsResponse:
+    return AlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+                error_code=error.code,
+                error_message=error.message,
+            )
+            for resource in request.resources
+        ]
     )

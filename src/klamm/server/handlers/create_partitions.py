@@ -5,9 +5,11 @@ The controller decides; the answer waits until its records are committed.
 
 from __future__ import annotations
 
+from klamm.base.errors import ApiError
 from klamm.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
+    CreatePartitionsTopicResult,
 )
 from klamm.server.call import Call
 
@@ -15,4 +17,17 @@ from klamm.server.call import Call
 async def handle(request: CreatePartitionsRequest, call: Call) -> CreatePartitionsResponse:
     return await call.broker.quorum.submit(
         lambda controller, now: controller.create_partitions(request, now)
+    )
+
+
+def fail(
+    request: CreatePartitionsRequest, error: ApiError, version: int
+) -> CreatePartitionsResponse:
+    return CreatePartitionsResponse(
+        results=[
+            CreatePartitionsTopicResult(
+                name=topic.name, error_code=error.code, error_message=error.message
+            )
+            for topic in request.topics
+        ]
     )

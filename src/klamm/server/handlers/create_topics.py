@@ -6,11 +6,25 @@ v5  partition count, replication factor and configs of each new topic in the ans
 
 from __future__ import annotations
 
-from klamm.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from klamm.base.errors import ApiError
+from klamm.protocol.messages.create_topics import (
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
 from klamm.server.call import Call
 
 
 async def handle(request: CreateTopicsRequest, call: Call) -> CreateTopicsResponse:
     return await call.broker.quorum.submit(
         lambda controller, now: controller.create_topics(request, now)
+    )
+
+
+def fail(request: CreateTopicsRequest, error: ApiError, version: int) -> CreateTopicsResponse:
+    return CreateTopicsResponse(
+        topics=[
+            CreatableTopicResult(name=t.name, error_code=error.code, error_message=error.message)
+            for t in request.topics
+        ]
     )

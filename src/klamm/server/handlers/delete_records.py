@@ -10,18 +10,18 @@ from klamm.protocol.messages.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
-from klamm.server.call import Call
+from klamm.server.call import Call, Steps
 
 
-def handle(request: DeleteRecordsRequest, call: Call) -> DeleteRecordsResponse:
-    return DeleteRecordsResponse(
-        topics=[
-            DeleteRecordsTopicResult(
-                name=topic.name, partitions=[_delete(topic.name, p, call) for p in topic.partitions]
-            )
-            for topic in request.topics
-        ]
-    )
+def handle(request: DeleteRecordsRequest, call: Call) -> Steps:
+    response = DeleteRecordsResponse()
+    for topic in request.topics:
+        result = DeleteRecordsTopicResult(name=topic.name)
+        response.topics.append(result)
+        for p in topic.partitions:
+            result.partitions.append(_delete(topic.name, p, call))
+            yield
+    return response
 
 
 def _delete(topic: str, asked: DeleteRecordsPartition, call: Call) -> DeleteRecordsPartitionResult:

@@ -6,11 +6,30 @@ v6  by name or by id
 
 from __future__ import annotations
 
-from klamm.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from klamm.base.errors import ApiError
+from klamm.base.ids import ZERO_UUID
+from klamm.protocol.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
 from klamm.server.call import Call
 
 
 async def handle(request: DeleteTopicsRequest, call: Call) -> DeleteTopicsResponse:
     return await call.broker.quorum.submit(
         lambda controller, now: controller.delete_topics(request, now)
+    )
+
+
+def fail(request: DeleteTopicsRequest, error: ApiError, version: int) -> DeleteTopicsResponse:
+    by_id = [(topic.name, topic.topic_id) for topic in request.topics]
+    asked = by_id or [(name, ZERO_UUID) for name in request.topic_names]
+    return DeleteTopicsResponse(
+        responses=[
+            DeletableTopicResult(
+                name=name, topic_id=topic_id, error_code=error.code, error_message=error.message
+            )
+            for name, topic_id in asked
+        ]
     )

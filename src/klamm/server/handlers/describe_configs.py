@@ -18,45 +18,56 @@ from klamm.protocol.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
-from klamm.server.call import Call
+from klamm.server.call import Call, Steps
+from klamm.server.long_list import LongList
 
 
-def handle(request: DescribeConfigsRequest, call: Call) -> DescribeConfigsResponse:
-    return DescribeConfigsResponse(
-        results=[_describe(request, asked, call) for asked in request.resources]
+def handle(request: DescribeConfigsRequest, call: Call) -> Steps:
+    broker = call.broker
+    layers = Layers(
+        broker.settings,
+        broker.image.config(ResourceType.BROKER, str(broker.node_id)),
+        broker.image.config(ResourceType.BROKER, ""),
     )
+    # A request of a few bytes for each resource, an answer of many thousands: it is never there as objects.
+    results = LongList(
+        DescribeConfigsResponse(),
+        "results",
+        call.version,
+        max_bytes=broker.settings.network.socket_request_max_bytes,
+    )
+    for asked in request.resources:
+        results.add(_describe(request, asked, call, layers))
+        yield
+    return results.finish()
 
 
 def _describe(
-    request: DescribeConfigsRequest, asked: DescribeConfigsResource, call: Call
+    request: DescribeConfigsRequest, asked: DescribeConfigsResource, call: Call, layers: Layers
 ) -> DescribeConfigsResult:
     result = DescribeConfigsResult(
         error_message=None, resource_type=asked.resource_type, resource_name=asked.resource_name
     )
     try:
-        entries = _entries(asked, call)
+        entries = _entries(asked, call, layers)
     except ApiError as e:
         result.error_code, result.error_message = e.code, e.message
         return result
-    keys = asked.configuration_keys
+    keys = frozenset(asked.configuration_keys or ())
     result.configs = [
         _worded(entry, request) for entry in entries if not keys or entry.name in keys
     ]
     return result
 
 
-def _entries(asked: DescribeConfigsResource, call: Call) -> list[Entry]:
+def _entries(asked: DescribeConfigsResource, call: Call, layers: Layers) -> list[Entry]:
     broker, image, name = call.broker, call.broker.image, asked.resource_name
-    cluster = image.config(ResourceType.BROKER, "")
-    layers = Layers(
-        broker.settings, image.config(ResourceType.BROKER, str(broker.node_id)), cluster
-    )
     match asked.resource_type:
         case ResourceType.TOPIC:
             _check_topic(name, call)
             return describe.describe_topic(image.config(ResourceType.TOPIC, name), layers)
         case ResourceType.BROKER if not name:
-            return describe.describe_cluster(cluster)
+            return describe.describe_cluster(layers.cluster)
         case ResourceType.BROKER:
             _check_broker(name, broker.node_id)
             return describe.describe_broker(layers)

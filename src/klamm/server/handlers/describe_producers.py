@@ -11,19 +11,26 @@ from klamm.protocol.messages.describe_producers import (
     ProducerState,
     TopicResponse,
 )
-from klamm.server.call import Call
+from klamm.server.call import Call, Steps
+
+# Deviation: Kafka answers whatever is asked, the same partition again and again if it must be.
+_MOST_PRODUCERS = 100_000
 
 
-def handle(request: DescribeProducersRequest, call: Call) -> DescribeProducersResponse:
-    return DescribeProducersResponse(
-        topics=[
-            TopicResponse(
-                name=topic.name,
-                partitions=[_answer(topic.name, index, call) for index in topic.partition_indexes],
-            )
-            for topic in request.topics
-        ]
-    )
+def handle(request: DescribeProducersRequest, call: Call) -> Steps:
+    left = _MOST_PRODUCERS
+    response = DescribeProducersResponse()
+    for topic in request.topics:
+        answer = TopicResponse(name=topic.name)
+        response.topics.append(answer)
+        for index in topic.partition_indexes:
+            partition = _answer(topic.name, index, call)
+            answer.partitions.append(partition)
+            left -= 1 + len(partition.active_producers)
+            if left < 0:
+                raise ApiError(ErrorCode.INVALID_REQUEST)
+            yield
+    return response
 
 
 def _answer(topic: str, index: int, call: Call) -> PartitionResponse:

@@ -15,11 +15,11 @@ from klamm.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
 )
 from klamm.server.authorized import TOPIC_OPERATIONS
-from klamm.server.call import Call
+from klamm.server.call import Call, Steps
 from klamm.server.metadata_answers import INTERNAL_TOPICS, offline_replicas
 
 
-def handle(request: DescribeTopicPartitionsRequest, call: Call) -> DescribeTopicPartitionsResponse:
+def handle(request: DescribeTopicPartitionsRequest, call: Call) -> Steps:
     image = call.broker.image
     limit = call.broker.settings.network.max_request_partition_size_limit
     left = max(1, min(request.response_partition_limit, limit))
@@ -28,6 +28,7 @@ def handle(request: DescribeTopicPartitionsRequest, call: Call) -> DescribeTopic
     if start < 0 or not _lists_the_cursor(request):
         raise ApiError(ErrorCode.INVALID_REQUEST)
     for name in _names(request, image):
+        yield
         first = start if request.cursor and name == request.cursor.topic_name else 0
         if left == 0:
             response.next_cursor = Cursor(topic_name=name, partition_index=first)

@@ -15,7 +15,7 @@ from klamm.base.errors import ApiError, ErrorCode
 from klamm.protocol.messages.fetch import FetchRequest
 from klamm.replication.fetch_sessions import FetchPartition
 from klamm.replication.partition import Isolation
-from klamm.server.call import Call, EncodedBody, LongBody
+from klamm.server.call import Call, EncodedBody, LongBody, Steps
 from klamm.server.fetch_response import encode_fetch_response
 from klamm.server.fetching import Fetching
 from klamm.server.network.connection import PARKED, Parked
@@ -23,7 +23,7 @@ from klamm.server.network.connection import PARKED, Parked
 _FIRST_WITH_TOPIC_IDS = 13
 
 
-def handle(request: FetchRequest, call: Call) -> EncodedBody | LongBody | Parked:
+def handle(request: FetchRequest, call: Call) -> EncodedBody | LongBody | Parked | Steps:
     broker = call.broker
     if request.isolation_level not in (Isolation.READ_UNCOMMITTED, Isolation.READ_COMMITTED):
         raise ApiError(ErrorCode.INVALID_REQUEST)
@@ -43,12 +43,25 @@ def handle(request: FetchRequest, call: Call) -> EncodedBody | LongBody | Parked
     except ApiError as e:
         return encode_fetch_response(call.version, error=e.code, session_id=0, results=())
     fetching = Fetching(call, context, request)
-    if fetching.is_ready() or request.max_wait_ms <= 0:
+    if fetching.has_many:
+        return _in_steps(fetching, request, call)
+    return _answer_or_park(fetching, fetching.is_ready(), request, call)
+
+
+def _in_steps(fetching: Fetching, request: FetchRequest, call: Call) -> Steps:
+    is_ready = yield from fetching.reading()
+    return _answer_or_park(fetching, is_ready, request, call)
+
+
+def _answer_or_park(
+    fetching: Fetching, is_ready: bool, request: FetchRequest, call: Call
+) -> EncodedBody | LongBody | Parked:
+    if is_ready or request.max_wait_ms <= 0:
         return fetching.answer()
     # Short of memory, nobody may wait: the answer is empty, and the client asks again.
     if not call.connection.may_park(fetching.cost):
         return fetching.answer()
-    broker.park_fetch(fetching, call.now + request.max_wait_ms)
+    call.broker.park_fetch(fetching, call.now + request.max_wait_ms)
     call.connection.on_lost = fetching.abandon
     return PARKED
 

@@ -5,7 +5,9 @@ The controller decides; the answer waits until its records are committed.
 
 from __future__ import annotations
 
+from klamm.base.errors import ApiError
 from klamm.protocol.messages.incremental_alter_configs import (
+    AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
@@ -17,4 +19,20 @@ async def handle(
 ) -> IncrementalAlterConfigsResponse:
     return await call.broker.quorum.submit(
         lambda controller, now: controller.incremental_alter_configs(request, now)
+    )
+
+
+def fail(
+    request: IncrementalAlterConfigsRequest, error: ApiError, version: int
+) -> IncrementalAlterConfigsResponse:
+    return IncrementalAlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+                error_code=error.code,
+                error_message=error.message,
+            )
+            for resource in request.resources
+        ]
     )

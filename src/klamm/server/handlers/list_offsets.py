@@ -21,7 +21,7 @@ from klamm.protocol.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from klamm.replication.partition import Partition
-from klamm.server.call import Call
+from klamm.server.call import Call, Steps
 
 _LATEST = -1
 _EARLIEST = -2
@@ -42,29 +42,20 @@ class _Found(NamedTuple):
 _NOTHING = _Found(-1)
 
 
-def handle(request: ListOffsetsRequest, call: Call) -> ListOffsetsResponse:
+def handle(request: ListOffsetsRequest, call: Call) -> Steps:
     asked = Counter(
         (topic.name, p.partition_index) for topic in request.topics for p in topic.partitions
     )
     twice = {pair for pair, count in asked.items() if count > 1}
-    return ListOffsetsResponse(
-        topics=[
-            ListOffsetsTopicResponse(
-                name=topic.name,
-                partitions=[
-                    _answer(
-                        request,
-                        topic.name,
-                        p,
-                        call,
-                        is_twice=(topic.name, p.partition_index) in twice,
-                    )
-                    for p in topic.partitions
-                ],
-            )
-            for topic in request.topics
-        ]
-    )
+    response = ListOffsetsResponse()
+    for topic in request.topics:
+        answer = ListOffsetsTopicResponse(name=topic.name)
+        response.topics.append(answer)
+        for p in topic.partitions:
+            is_twice = (topic.name, p.partition_index) in twice
+            answer.partitions.append(_answer(request, topic.name, p, call, is_twice=is_twice))
+            yield
+    return response
 
 
 def _answer(

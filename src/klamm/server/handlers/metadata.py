@@ -11,6 +11,7 @@ v13  error code for clients that should bootstrap again (KIP-1102): never set
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import ZERO_UUID
@@ -25,14 +26,18 @@ from klamm.protocol.messages.metadata import (
 )
 from klamm.server.addresses import addresses_for
 from klamm.server.authorized import CLUSTER_OPERATIONS, NOT_ASKED
-from klamm.server.call import Call, EncodedBody, Later
+from klamm.server.call import Call, EncodedBody, Later, Steps
 from klamm.server.metadata_answers import encode_topic, splice_topics, unknown_topic
 
 # Before, a request can hold an id but must not.
 _FIRST_BY_ID = 12
+# Topics between two moments at which others may be served.
+_STEP = 32
+# Topics that one request creates; of the others the client hears that they do not exist, and asks again.
+_MOST_CREATED = 1000
 
 
-def handle(request: MetadataRequest, call: Call) -> EncodedBody | Later:
+def handle(request: MetadataRequest, call: Call) -> Steps | Later:
     if call.version < _FIRST_BY_ID and not all(map(_is_by_name, request.topics or ())):
         raise ApiError(ErrorCode.INVALID_REQUEST)
     missing = _to_create(request, call)
@@ -41,7 +46,7 @@ def handle(request: MetadataRequest, call: Call) -> EncodedBody | Later:
     return _answer(request, call, {})
 
 
-async def _create_and_answer(names: list[str], request: MetadataRequest, call: Call) -> EncodedBody:
+async def _create_and_answer(names: list[str], request: MetadataRequest, call: Call) -> Steps:
     creation = CreateTopicsRequest(
         topics=[
             CreatableTopic(name=name, num_partitions=-1, replication_factor=-1) for name in names
@@ -79,23 +84,25 @@ def _to_create(request: MetadataRequest, call: Call) -> list[str]:
         return []
     known = call.broker.image.topics_by_name
     asked = (topic.name for topic in request.topics or () if topic.name is not None)
-    return [
+    missing = (
         name for name in dict.fromkeys(asked) if name not in known and not problem_of_name(name)
-    ]
+    )
+    return list(islice(missing, _MOST_CREATED))
 
 
-def _answer(request: MetadataRequest, call: Call, errors: dict[str, int]) -> EncodedBody:
+def _answer(request: MetadataRequest, call: Call, errors: dict[str, int]) -> Steps:
     image = call.broker.image
     version = call.version
     with_operations = version >= 8 and request.include_topic_authorized_operations
     answers = call.broker.metadata_answers
+    topics: list[bytes] = []
     if request.topics is None or (version == 0 and not request.topics):
-        topics = [
-            answers.topic(image, t, version, with_operations) for t in image.topics_by_name.values()
-        ]
+        for number, topic in enumerate(image.topics_by_name.values()):
+            topics.append(answers.topic(image, topic, version, with_operations))
+            if number % _STEP == 0:
+                yield
     else:
-        topics = []
-        for asked in _distinct(request.topics):
+        for number, asked in enumerate(_distinct(request.topics)):
             known = _find(image, asked)
             if known is not None:
                 topics.append(answers.topic(image, known, version, with_operations))
@@ -105,6 +112,8 @@ def _answer(request: MetadataRequest, call: Call, errors: dict[str, int]) -> Enc
                     name, error, asked.topic_id, with_operations=with_operations
                 )
                 topics.append(encode_topic(unknown, version))
+            if number % _STEP == 0:
+                yield
     with_cluster_operations = 8 <= version <= 10 and request.include_cluster_authorized_operations
     response = _without_topics(call, with_cluster_operations)
     return EncodedBody([splice_topics(response, topics, version)])

@@ -10,19 +10,18 @@ from klamm.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopicResult,
 )
-from klamm.server.call import Call
+from klamm.server.call import Call, Steps
 
 
-def handle(request: OffsetForLeaderEpochRequest, call: Call) -> OffsetForLeaderEpochResponse:
-    return OffsetForLeaderEpochResponse(
-        topics=[
-            OffsetForLeaderTopicResult(
-                topic=topic.topic,
-                partitions=[_answer(topic.topic, p, call) for p in topic.partitions],
-            )
-            for topic in request.topics
-        ]
-    )
+def handle(request: OffsetForLeaderEpochRequest, call: Call) -> Steps:
+    response = OffsetForLeaderEpochResponse()
+    for topic in request.topics:
+        result = OffsetForLeaderTopicResult(topic=topic.topic)
+        response.topics.append(result)
+        for p in topic.partitions:
+            result.partitions.append(_answer(topic.topic, p, call))
+            yield
+    return response
 
 
 def _answer(topic: str, asked: OffsetForLeaderPartition, call: Call) -> EpochEndOffset:

@@ -1,7 +1,6 @@
-"""Compaction, one log at a time, the dirtiest first: deciding and swapping on the loop, all reading and writing beside it.
+"""Compaction, one log at a time, the dirtiest first.
 
-One task and one worker thread. The thread is Python too, so it rests often: whoever serves a request must not wait for
-the interpreter longer than for a disk.
+Deciding and swapping is done on the loop, all reading and writing by a worker beside it (cleaner_work.py).
 """
 
 from __future__ import annotations
@@ -18,11 +17,13 @@ from klamm.base.ids import TopicPartition
 from klamm.base.settings.cleaner import CleanerSettings
 from klamm.base.settings.declare import read_theme
 from klamm.log.compaction import selection
-from klamm.log.compaction.cleaner import Cleaning, Limits, Replacement
+from klamm.log.compaction.cleaner import Copied
+from klamm.log.compaction.round import Round
 from klamm.log.compaction.selection import Dirt
 from klamm.metadata.resource_type import ResourceType
 from klamm.replication.partition import Partition
 from klamm.server.broker import Broker
+from klamm.server.loops.cleaner_work import WorkerDied, worker_for
 
 log = logging.getLogger(__name__)
 
@@ -34,15 +35,12 @@ Parameters = ParamSpec("Parameters")
 T = TypeVar("T")
 
 
-class Stopped(Exception):
-    """The broker stops: nobody waits for this round any more."""
-
-
 class CleanerLoop:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="klamm-cleaner")
-        self._pace = Pace()
+        # Waits for the worker, and for the disk.
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="klamm-cleaner")
+        self._worker = worker_for(broker.replicas.directories[0].disk)
         # Logs with something in them that cannot be read: they are left alone until the next start.
         self.uncleanable: set[TopicPartition] = set()
 
@@ -50,13 +48,15 @@ class CleanerLoop:
         while True:
             settings = self._settings()
             if not (settings.enable and await self.clean_dirtiest()):
+                await self._beside(self._worker.rest)
                 backoff_ms = max(settings.backoff_ms, _SHORTEST_BACKOFF_MS)
                 await asyncio.sleep(backoff_ms / 1000)
 
     async def close(self) -> None:
-        """After `run` was cancelled: the worker ends within a batch."""
-        self._pace.is_stopped = True
-        await asyncio.get_running_loop().run_in_executor(None, self._worker.shutdown)
+        """After `run` was cancelled: what the worker does is of no use any more."""
+        self._worker.stop()
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._worker.rest)
+        self._thread.shutdown()
 
     def _settings(self) -> CleanerSettings:
         """They may change while the broker runs."""
@@ -78,7 +78,7 @@ class CleanerLoop:
         partition, dirt = chosen
         try:
             return await self._clean(partition, dirt)
-        except ApiError as e:
+        except (ApiError, WorkerDied) as e:
             log.error("cannot compact, left alone until restart: %s: %s", partition.name, e)
             self.uncleanable.add(partition.name)
         except OSError as e:
@@ -130,34 +130,34 @@ class CleanerLoop:
 
     async def _clean(self, partition: Partition, dirt: Dirt) -> bool:
         settings = self._settings()
-        self._pace.begin(settings.io_max_bytes_per_second)
         if not await self._make_safe(partition, dirt):
             return False
         started = time.monotonic()
-        cleaning = Cleaning(
+        asked = Round(
             self._broker.replicas.home_of(partition).disk,
             partition.log,
             partition.settings,
             dirt,
             now=self._broker.clock.now(),
-            limits=Limits(settings.dedupe_buffer_size, settings.io_buffer_load_factor),
+            map_bytes=settings.dedupe_buffer_size,
+            load_factor=settings.io_buffer_load_factor,
         )
-        await self._beside(cleaning.build_map, self._pace)
+        plan = await self._beside(self._worker.begin, asked.job, settings.io_max_bytes_per_second)
         size = partition.log.size_bytes()
-        for group in await self._beside(cleaning.groups):
-            replacement = await self._beside(cleaning.copy, group, self._pace)
-            if replacement is not None and not await self._swap_in(partition, replacement):
+        for group in plan.groups:
+            copied = await self._beside(self._worker.copy, group)
+            if copied is not None and not await self._swap_in(partition, asked, copied):
                 return False
-        await self._write_checkpoint(partition, cleaning.end_offset)
+        await self._write_checkpoint(partition, plan.end_offset)
         log.info(
             "compacted: partition=%s from=%s to=%s bytes=%s seconds=%.1f",
             partition.name,
             dirt.first_dirty_offset,
-            cleaning.end_offset,
+            plan.end_offset,
             f"{size}->{partition.log.size_bytes()}",
             time.monotonic() - started,
         )
-        return cleaning.end_offset > dirt.first_dirty_offset
+        return plan.end_offset > dirt.first_dirty_offset
 
     async def _make_safe(self, partition: Partition, dirt: Dirt) -> bool:
         """Sync the log and write down that it is: recovery never looks for lost bytes where compaction left gaps."""
@@ -172,12 +172,11 @@ class CleanerLoop:
             await self._beside(checkpoint.write)
         return self._is_ours(partition)
 
-    async def _swap_in(self, partition: Partition, replacement: Replacement) -> bool:
-        now = self._broker.clock.now()
-        if self._is_ours(partition) and partition.log.swap_in(*replacement, now):
+    async def _swap_in(self, partition: Partition, asked: Round, copied: Copied) -> bool:
+        if self._is_ours(partition) and asked.swap_in(copied, self._broker.clock.now()):
             return True
         # Retention, a truncation or the deletion of the topic was faster.
-        await self._beside(replacement.discard)
+        await self._beside(asked.discard, copied)
         return False
 
     async def _write_checkpoint(self, partition: Partition, end_offset: int) -> None:
@@ -193,39 +192,5 @@ class CleanerLoop:
         *args: Parameters.args,
         **kwargs: Parameters.kwargs,
     ) -> T:
-        return await asyncio.get_running_loop().run_in_executor(
-            self._worker, lambda: work(*args, **kwargs)
-        )
-
-
-class Pace:
-    """How fast the worker may go. Called by it after every batch, with the bytes that went by.
-
-    Releasing the interpreter is not enough for others to get it: they must wake up first, so the worker sleeps.
-    """
-
-    WORK_SECONDS = 0.0005
-    REST_SECONDS = 0.0001
-    _LONGEST_WAIT_SECONDS = 0.1
-
-    def __init__(self) -> None:
-        self.is_stopped = False
-        self.begin(float("inf"))
-
-    def begin(self, bytes_per_second: float) -> None:
-        self._bytes_per_second = bytes_per_second
-        self._bytes = 0
-        self._began = self._rested = time.monotonic()
-
-    def __call__(self, size: int) -> None:
-        self._bytes += size
-        now = time.monotonic()
-        if now - self._rested < self.WORK_SECONDS:
-            return
-        time.sleep(self.REST_SECONDS)
-        due = self._began + self._bytes / self._bytes_per_second
-        while (wait := due - time.monotonic()) > 0 and not self.is_stopped:
-            time.sleep(min(wait, self._LONGEST_WAIT_SECONDS))
-        if self.is_stopped:
-            raise Stopped
-        self._rested = time.monotonic()
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, lambda: work(*args, **kwargs))

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from time import perf_counter
 from typing import Generic, TypeVar
 
 from klamm.base.clock import Clock, Ms
@@ -39,12 +40,15 @@ from klamm.server.storage import DataDirectories, StorageError
 
 T = TypeVar("T")
 Operation = Callable[[Controller, Ms], Decision[T]]
-Callback = Callable[[ClusterImage, Delta], None]
+# What follows a change may take long (a thousand logs are created); it is done in steps.
+Callback = Callable[[ClusterImage, Delta], Iterable[None] | None]
 
 # No-op records are nobody's answer: they reach the disk together, or with the next record that is.
 _SYNC_IDLE_AFTER_SECONDS = 5.0
 # At a clean stop a snapshot is written if the next start would otherwise replay more than this.
 _REPLAY_BYTES_AT_START = 1 << 19
+# How long a change is followed without a pause.
+_TURN_SECONDS = 0.005
 _ON_NOTHING = Delta()
 
 
@@ -310,7 +314,7 @@ class MetadataQuorum:
             assert flush is not None
             await loop.run_in_executor(self._worker, flush.run)
             log.end_flush(flush)
-            self._commit(flush.end_offset)
+            await self._commit(flush.end_offset)
             if self._wants_snapshot() and not self._is_closing:
                 # Whoever submits in the meantime is served by the next round.
                 await self._snapshot()
@@ -325,7 +329,7 @@ class MetadataQuorum:
         elif self._waiting:
             self._sync()
 
-    def _commit(self, end_offset: int) -> None:
+    async def _commit(self, end_offset: int) -> None:
         self._raft.flushed(end_offset)
         committed = self._raft.high_watermark
         while self._waiting and self._waiting[0].end_offset <= committed:
@@ -333,7 +337,7 @@ class MetadataQuorum:
             self.image = waiting.image
             if waiting.delta:
                 for callback in self._callbacks:
-                    callback(waiting.image, waiting.delta)
+                    await _in_turns(callback(waiting.image, waiting.delta))
             if not waiting.answer.cancelled():
                 waiting.answer.set_result(waiting.reply)
         if committed == self._raft.end_offset:
@@ -386,3 +390,12 @@ class MetadataQuorum:
         self._store.note_snapshot(at, now)
         self._bytes_since_snapshot = 0
         self._snapshot_at = now
+
+
+async def _in_turns(steps: Iterable[None] | None) -> None:
+    """Others are served in between."""
+    end = perf_counter() + _TURN_SECONDS
+    for _ in steps or ():
+        if perf_counter() > end:
+            await asyncio.sleep(0)
+            end = perf_counter() + _TURN_SECONDS

@@ -1,0 +1,54 @@
+"""Requests that ask for very much are answered in turns: a few milliseconds of work, then others are served.
+
+A handler that may have much to do is a generator which yields wherever it could be interrupted and returns the
+response. Most end within their first turn and are answered like any other. The rest go on one after the other, in a
+lane of their own: a hundred of them slow down each other, and hold up nobody else for longer than one turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from time import perf_counter
+from typing import Any
+
+from klamm.server.call import EncodedBody, Later, LongBody, Message, Steps
+from klamm.server.network.connection import Parked
+
+# A turn, and the pause behind it.
+_TURN_SECONDS = 0.005
+
+
+class Unfinished:
+    """The type of UNFINISHED: there is more to do than fits in a turn."""
+
+
+UNFINISHED = Unfinished()
+
+
+class Turns:
+    __slots__ = ("_lane",)
+
+    def __init__(self) -> None:
+        self._lane = asyncio.Lock()
+
+    def begin(self, steps: Steps) -> Message | EncodedBody | LongBody | Later | Parked | None:
+        """The response, if one turn is enough for it; else a coroutine that does the rest."""
+        response = _take_turn(steps)
+        return self.finish(steps) if isinstance(response, Unfinished) else response
+
+    async def finish(self, steps: Steps) -> Any:
+        async with self._lane:
+            while isinstance(response := _take_turn(steps), Unfinished):
+                await asyncio.sleep(_TURN_SECONDS)
+            return response
+
+
+def _take_turn(steps: Steps) -> Message | EncodedBody | LongBody | Parked | Unfinished | None:
+    end = perf_counter() + _TURN_SECONDS
+    try:
+        while perf_counter() < end:
+            next(steps)
+    except StopIteration as finished:
+        response: Message | EncodedBody | LongBody | Parked | None = finished.value
+        return response
+    return UNFINISHED
