@@ -97,7 +97,7 @@ def _look(disk: MemoryDisk, history: History) -> Found:
     for name in sorted(names):
         base = int(name[:20])
         if base > end:
-            if recovery_point > 0:
+            if base > recovery_point > 0:
                 break
             has_hole = True
         data = disk.read(f"{directory}/{name}")

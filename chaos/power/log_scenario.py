@@ -352,14 +352,13 @@ class LogScenario:
         if log.start_offset == log.end_offset > 0 and not log.producers:
             # A client had deleted more than what is left: the log began anew, and knows nobody.
             history.batches = []
-        if history.is_compacted:
-            # Here a power failure may leave batches behind others that it took.
-            found = {batch.base for batch in read_all(log)}
-            history.batches = [
-                batch
-                for batch in history.batches
-                if batch.base in found or batch.last < history.synced
-            ]
+        # If it was compacted, or nothing says that it was not, a power failure may leave batches behind others it took.
+        found = {batch.base for batch in read_all(log)}
+        history.batches = [
+            batch
+            for batch in history.batches
+            if batch.base in found or batch.last < max(history.synced, log.start_offset)
+        ]
 
     def _forget_after(self, history: History, end: int) -> None:
         history.batches = [batch for batch in history.batches if batch.last < end]

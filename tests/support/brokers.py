@@ -164,10 +164,9 @@ def _is_taken(port: int) -> bool:
 
 def _spawn(command: list[str], home: Path) -> subprocess.Popen[bytes]:
     home.mkdir(parents=True, exist_ok=True)
+    # It stays in our process group: what interrupts the tests ends it, too.
     with open(home / "stdout", "wb") as out, open(home / "stderr", "ab") as err:
-        return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
-        )
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
 
 
 def _wait(

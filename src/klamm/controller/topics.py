@@ -70,7 +70,7 @@ def _create_all(
             else:
                 results.append(result)
                 records += new_records
-                _check_size(records)
+                _check_size(len(records))
     results += [_refused(name, _DUPLICATE_NAME) for name, count in counts.items() if count > 1]
     if counts[METADATA_TOPIC] == 1:
         results.append(_refused(METADATA_TOPIC, _METADATA_IS_INTERNAL))
@@ -180,8 +180,8 @@ def _check_total_partitions(context: Context, topics: Sequence[CreatableTopic]) 
         raise ApiError(ErrorCode.POLICY_VIOLATION, text)
 
 
-def _check_size(records: Sequence[object]) -> None:
-    if len(records) > MAX_RECORDS:
+def _check_size(records: int) -> None:
+    if records > MAX_RECORDS:
         text = "Unable to perform excessively large batch operation."
         raise ApiError(ErrorCode.POLICY_VIOLATION, text)
 
@@ -241,7 +241,7 @@ def delete(context: Context, request: DeleteTopicsRequest) -> Decision[DeleteTop
             topic = image.topics_by_id[found]
             results.append(DeletableTopicResult(name=topic.name, topic_id=found))
             records.append(RemoveTopicRecord(topic_id=found))
-    _check_size(records)
+    _check_size(len(records))
     return Decision(DeleteTopicsResponse(responses=results), records)
 
 
@@ -288,7 +288,7 @@ def create_partitions(
         else:
             try:
                 more = _more_partitions(context, topic)
-                _check_size([*records, *more])
+                _check_size(len(records) + len(more))
                 records += more
             except ApiError as error:
                 result.error_code, result.error_message = error.code, error.message
@@ -317,6 +317,7 @@ def _more_partitions(context: Context, wanted: CreatePartitionsTopic) -> list[Pa
             f"{wanted.count} would not be an increase.",
         )
     additional = wanted.count - present
+    _check_size(additional)
     factor = len(topic.partitions[0].replicas)
     if wanted.assignments is None:
         return placed_partitions(

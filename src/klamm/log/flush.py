@@ -57,10 +57,10 @@ class Durability:
     __slots__ = (
         "_asked_at",
         "_flushed_at",
-        "_generation",
         "_has_new_names",
         "_is_new",
         "_pending",
+        "generation",
         "loose_snapshot",
         "recovery_point",
     )
@@ -72,7 +72,7 @@ class Durability:
         self._has_new_names = False
         # The name of the log's own directory may not be on disk yet.
         self._is_new = False
-        self._generation = 0
+        self.generation = 0
         self._pending: Flush | None = None
         self._flushed_at = self._asked_at = now
 
@@ -90,7 +90,7 @@ class Durability:
 
     def truncated(self, offset: int) -> None:
         self.recovery_point = min(self.recovery_point, offset)
-        self._generation += 1
+        self.generation += 1
         self._has_new_names = True
 
     def begins_at(self, offset: int) -> None:
@@ -136,7 +136,7 @@ class Durability:
             writes=writes if epochs.is_dirty else [],
             directories=self._changed_directories(directory),
             end_offset=end_offset,
-            generation=self._generation,
+            generation=self.generation,
             loose_snapshot=self.loose_snapshot,
         )
         epochs.is_dirty = self._has_new_names = self._is_new = False
@@ -161,5 +161,5 @@ class Durability:
         if self._pending is flush:
             self._pending = None
         self._flushed_at = self._asked_at if now is None else now
-        if flush.generation == self._generation:
+        if flush.generation == self.generation:
             self.recovery_point = max(self.recovery_point, flush.end_offset)

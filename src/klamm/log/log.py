@@ -286,6 +286,7 @@ class Log:
             aborted = replay.note_producer(self.producers, header, batch)
             if aborted is not None:
                 segment.add_aborted(aborted)
+                self._durability.names_changed()
             self.end_offset = header.last_offset + 1
 
     def _make_room(self, size: int, last_offset: int, timestamp: int, now: int) -> Segment:
@@ -370,6 +371,11 @@ class Log:
     def segments(self) -> list[Segment]:
         """Oldest first; only the last is ever written to."""
         return self._segments.since(0)
+
+    @property
+    def generation(self) -> int:
+        """Counts truncations: what was known of segments before one says nothing about them after it."""
+        return self._durability.generation
 
     # Shrinking ---------------------------------------------------------------------------------
 

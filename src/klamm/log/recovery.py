@@ -16,6 +16,7 @@ from klamm.log.compaction.swap_recovery import finish_swaps
 from klamm.log.disk import Disk
 from klamm.log.flush import EPOCHS_FILE
 from klamm.log.index import offset_index
+from klamm.log.index.txn_index import AbortedTransaction
 from klamm.log.results import DamagedLog
 from klamm.log.segment import (
     CLEANED,
@@ -118,7 +119,7 @@ def _listed(disk: Disk, directory: str) -> _Files:
 def _tidied(disk: Disk, directory: str) -> _Files:
     """Finish what a crash interrupted: files on their way out go, swaps by the compactor are completed."""
     files = _listed(disk, directory)
-    deleted = [suffix for suffix in files.offsets if suffix.endswith(DELETED)]
+    deleted = [suffix for suffix in files.offsets if suffix.endswith((DELETED, TEMPORARY))]
     half_written = [name for name in files.others if name.endswith(TEMPORARY)]
     has_copies = any(suffix.endswith((CLEANED, SWAP)) for suffix in files.offsets)
     if not (deleted or half_written or has_copies):
@@ -325,6 +326,7 @@ class _Recovery:
     ) -> int:
         """Read it all, rebuild its indexes, cut behind the last good batch; returns the offset behind that."""
         size, end = segment.size, segment.base_offset
+        aborted: list[AbortedTransaction] = []
         segment.reset(self._settings)
         for found, batch in scan.batches(segment.file, 0, size):
             header = found.header
@@ -336,14 +338,15 @@ class _Recovery:
                 self._damaged.append(header.base_offset)
             if header.leader_epoch != epochs.latest:
                 epochs.assign(header.leader_epoch, header.base_offset)
-            aborted = replay.note_producer(producers, header, batch)
-            if aborted is not None:
-                segment.add_aborted(aborted)
+            entry = replay.note_producer(producers, header, batch)
+            if entry is not None:
+                aborted.append(entry)
             segment.count(found.size, header.last_offset, header.max_timestamp)
             end = header.last_offset + 1
         if segment.size < size and end < self._recovery_point:
             raise DamagedLog(segment.path(), segment.size)
         self._scanned += size
+        segment.replace_aborted(aborted)
         segment.seal()
         return end
 

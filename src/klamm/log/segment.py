@@ -7,7 +7,7 @@ producers or of leaders.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from klamm.base.settings.topic import TopicSettings
 from klamm.log import scan
@@ -179,6 +179,15 @@ class Segment:
         file.close()
         self.has_aborted = True
 
+    def replace_aborted(self, entries: Sequence[AbortedTransaction]) -> None:
+        """For good: a crash finds the old index or this one. What is not rescanned after the next must be right now."""
+        if entries:
+            content = b"".join(entry.to_bytes() for entry in entries)
+            self._disk.write_atomic(self.path(TXN_INDEX), content)
+        elif self.has_aborted:
+            self._disk.remove(self.path(TXN_INDEX))
+        self.has_aborted = bool(entries)
+
     def has_room(self, size: int, last_offset: int, timestamp: int, now: int) -> bool:
         """The same question that the append path asks in its own words."""
         return (
@@ -198,9 +207,6 @@ class Segment:
         self.max_timestamp, self.max_timestamp_offset = -1, self.base_offset
         self._knows_max_timestamp = True
         self._index, self._time_index = OffsetIndex(), TimeIndex()
-        if self.has_aborted:
-            self._disk.remove(self.path(TXN_INDEX))
-            self.has_aborted = False
         self.configure(settings)
 
     def seal(self) -> None:

@@ -68,6 +68,10 @@ class RejectedRecords(ApiError):
         self.record_errors = record_errors
 
 
+class NotABatch(ApiError):
+    """The bytes are not one batch of today's format: refused before any rule of the topic is looked at."""
+
+
 class Rules:
     """The settings of a topic as the checks need them, worked out once."""
 
@@ -148,15 +152,15 @@ def _only_batch(data: Writable) -> Writable:
     """The first batch. Behind it only the beginning of another may stand, which is dropped as Kafka does."""
     size = _size_at(data, 0)
     if size is None:
-        raise ApiError(ErrorCode.INVALID_RECORD, "The request holds no whole record batch.")
+        raise NotABatch(ErrorCode.INVALID_RECORD, "The request holds no whole record batch.")
     if data[MAGIC_AT] != MAGIC:
-        raise ApiError(ErrorCode.INVALID_RECORD, f"Batches have magic 2, not {data[MAGIC_AT]}.")
+        raise NotABatch(ErrorCode.INVALID_RECORD, f"Batches have magic 2, not {data[MAGIC_AT]}.")
     if size < HEADER_SIZE:
         raise ApiError(ErrorCode.CORRUPT_MESSAGE, f"A batch cannot have {size} bytes.")
     if len(data) == size:
         return data
     if _size_at(data, size) is not None:
-        raise ApiError(ErrorCode.INVALID_RECORD, "A produce has exactly one batch per partition.")
+        raise NotABatch(ErrorCode.INVALID_RECORD, "A produce has exactly one batch per partition.")
     return memoryview(data)[:size]
 
 
@@ -171,7 +175,7 @@ def _size_at(data: Writable, at: int) -> int | None:
     if left <= MAGIC_AT:
         return None
     if data[at + MAGIC_AT] > MAGIC:
-        raise ApiError(ErrorCode.CORRUPT_MESSAGE, f"No batch has magic {data[at + MAGIC_AT]}.")
+        raise NotABatch(ErrorCode.CORRUPT_MESSAGE, f"No batch has magic {data[at + MAGIC_AT]}.")
     size = length + LOG_OVERHEAD
     return size if size <= left else None
 

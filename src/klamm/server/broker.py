@@ -23,6 +23,7 @@ from klamm.replication.replicas import Replicas
 from klamm.replication.waiting import Waiting
 from klamm.server.api_table import BROKER, CONTROLLER, ServedApi, served
 from klamm.server.fetching import Fetching
+from klamm.server.heavy.turns import Turns
 from klamm.server.loops.flusher import Flusher
 from klamm.server.loops.quorum_loop import MetadataQuorum
 from klamm.server.metadata_answers import MetadataAnswers
@@ -63,6 +64,7 @@ class Broker:
         self.metadata_answers = MetadataAnswers()
         self.producer_ids = ProducerIds(quorum)
         self.tasks: set[asyncio.Task[None]] = set()
+        self.turns = Turns()
         # Directories of deleted partitions, renamed, and when to remove them (file.delete.delay.ms).
         self.deleted: list[tuple[int, str]] = []
         self._broker_apis = served(BROKER)

@@ -22,7 +22,7 @@ class Message(Protocol):
     """Any declared message; the codecs know the rest."""
 
 
-# A handler in steps, for what may take long; see turns.py.
+# A handler in steps, for what may take long; see heavy/turns.py.
 Steps = Generator[None, None, "Message | EncodedBody | LongBody | Parked | None"]
 # The answer of the rare handler that must wait for the controller; dispatch gives it a task.
 Later = Coroutine[Any, Any, "Message | EncodedBody | LongBody | Steps | None"]

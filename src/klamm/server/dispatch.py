@@ -16,7 +16,6 @@ from klamm.server.handlers.api_versions import unsupported_version
 from klamm.server.network.connection import PARKED, Answer, Connection, Parked
 from klamm.server.straight.fetch import StraightFetch
 from klamm.server.straight.produce import StraightProduce
-from klamm.server.turns import Turns
 
 if TYPE_CHECKING:
     from klamm.server.broker import Broker
@@ -38,7 +37,7 @@ class Dispatcher:
         self._broker = broker
         self._apis = apis
         self._tasks = tasks
-        self._turns = Turns()
+        self._turns = broker.turns
         self._straight: dict[int, StraightProduce | StraightFetch] = {}
         if _PRODUCE in apis:
             self._straight = {_PRODUCE: StraightProduce(broker), _FETCH: StraightFetch(broker)}

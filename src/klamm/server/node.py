@@ -91,6 +91,8 @@ async def _run_until_stopped(settings: Settings, announce: Callable[[Ready], Non
         # What lives now lives for ever: the collector need not look at it again.
         gc.collect()
         gc.freeze()
+        # A large request is a hundred thousand objects and no cycle: it should not set off a hundred collections.
+        gc.set_threshold(20_000, 20, 50)
         await stop.wait()
     finally:
         await node.stop()
@@ -108,6 +110,7 @@ class Node:
         # Set when the process should not end as if all were well.
         self.has_failed = False
         self.broker: Broker
+        self.cleaner: CleanerLoop
         self.ready: Ready
 
     async def start(self) -> None:
@@ -180,9 +183,9 @@ class Node:
         return listeners
 
     def _keep_house(self, stack: AsyncExitStack, broker: Broker) -> None:
-        cleaner = CleanerLoop(broker)
-        stack.push_async_callback(cleaner.close)
-        for work in (cleaner.run(), Housekeeping(broker).run()):
+        self.cleaner = CleanerLoop(broker)
+        stack.push_async_callback(self.cleaner.close)
+        for work in (self.cleaner.run(), Housekeeping(broker).run()):
             task = asyncio.get_running_loop().create_task(work)
             stack.push_async_callback(_cancel, task)
 

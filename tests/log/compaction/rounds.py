@@ -1,12 +1,15 @@
 """Keyed records, and whole rounds of compaction in one call: what a shell divides between its loop and a worker."""
 
 from klamm.base.settings.topic import TopicSettings
+from klamm.log import scan
 from klamm.log.compaction import selection
 from klamm.log.compaction.cleaner import Cleaning
 from klamm.log.compaction.round import Round
 from klamm.log.compaction.selection import Dirt
 from klamm.log.disk import Disk
+from klamm.log.index.offset_index import OffsetIndex
 from klamm.log.log import Log
+from klamm.log.segment import INDEX
 from klamm.protocol.records.batch import Codec, batches
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record, read_records
@@ -102,3 +105,15 @@ def records_of(log: Log) -> list[tuple[int, bytes | None, bytes | None]]:
                 found += [(r.offset, r.key, r.value) for r in read_records(batch)]
             offset = header.last_offset + 1
     return found
+
+
+def check_indexes(disk: Disk, log: Log) -> None:
+    """Every entry of a sealed segment's offset index leads to the batch that it names."""
+    for segment in log.segments()[:-1]:
+        found = {
+            (each.header.last_offset, each.position)
+            for each in scan.headers(segment.file, 0, segment.size)
+        }
+        index = OffsetIndex.parse(disk.read(segment.path(INDEX)))
+        bases = [segment.base_offset + offset for offset in index.offsets]
+        assert set(zip(bases, index.positions, strict=True)) <= found

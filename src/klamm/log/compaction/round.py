@@ -29,7 +29,7 @@ class Round:
         assert log.recovery_point >= dirt.end_offset, "only what is safe on disk is compacted"
         self._disk = disk
         self._log = log
-        # The objects, not only their names: a segment that was cut and written again is another one.
+        self._generation = log.generation
         self._segments = {segment.base_offset: segment for segment in log.segments()}
         self.job = Job(
             directory=log.directory,
@@ -44,6 +44,8 @@ class Round:
 
     def swap_in(self, copied: Copied, now: int) -> bool:
         """False if the log is not what it was; then the copy is still there, to be discarded."""
+        if self._log.generation != self._generation:
+            return False
         originals = [self._segments[base] for base in copied.originals]
         copy = segment_of(self._disk, self._log.directory, copied.part)
         return self._log.swap_in(originals, copy, now)

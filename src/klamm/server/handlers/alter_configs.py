@@ -12,9 +12,11 @@ from klamm.protocol.messages.alter_configs import (
     AlterConfigsResponse,
 )
 from klamm.server.call import Call
+from klamm.server.heavy.portions import refuse_too_many
 
 
 async def handle(request: AlterConfigsRequest, call: Call) -> AlterConfigsResponse:
+    refuse_too_many(sum(1 + len(resource.configs) for resource in request.resources))
     return await call.broker.quorum.submit(
         lambda controller, now: controller.alter_configs(request, now)
     )

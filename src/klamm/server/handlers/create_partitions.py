@@ -12,9 +12,11 @@ from klamm.protocol.messages.create_partitions import (
     CreatePartitionsTopicResult,
 )
 from klamm.server.call import Call
+from klamm.server.heavy.portions import refuse_too_many
 
 
 async def handle(request: CreatePartitionsRequest, call: Call) -> CreatePartitionsResponse:
+    refuse_too_many(len(request.topics))
     return await call.broker.quorum.submit(
         lambda controller, now: controller.create_partitions(request, now)
     )

@@ -13,12 +13,11 @@ from klamm.protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from klamm.server.call import Call
+from klamm.server.heavy.portions import create_topics
 
 
 async def handle(request: CreateTopicsRequest, call: Call) -> CreateTopicsResponse:
-    return await call.broker.quorum.submit(
-        lambda controller, now: controller.create_topics(request, now)
-    )
+    return await create_topics(request, call)
 
 
 def fail(request: CreateTopicsRequest, error: ApiError, version: int) -> CreateTopicsResponse:

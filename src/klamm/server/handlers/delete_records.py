@@ -16,6 +16,7 @@ from klamm.server.call import Call, Steps
 def handle(request: DeleteRecordsRequest, call: Call) -> Steps:
     response = DeleteRecordsResponse()
     for topic in request.topics:
+        yield
         result = DeleteRecordsTopicResult(name=topic.name)
         response.topics.append(result)
         for p in topic.partitions:

@@ -14,9 +14,11 @@ from klamm.protocol.messages.delete_topics import (
     DeleteTopicsResponse,
 )
 from klamm.server.call import Call
+from klamm.server.heavy.portions import refuse_too_many
 
 
 async def handle(request: DeleteTopicsRequest, call: Call) -> DeleteTopicsResponse:
+    refuse_too_many(len(request.topics) + len(request.topic_names))
     return await call.broker.quorum.submit(
         lambda controller, now: controller.delete_topics(request, now)
     )

@@ -19,7 +19,7 @@ from klamm.protocol.messages.describe_configs import (
     DescribeConfigsSynonym,
 )
 from klamm.server.call import Call, Steps
-from klamm.server.long_list import LongList
+from klamm.server.heavy.long_list import LongList
 
 
 def handle(request: DescribeConfigsRequest, call: Call) -> Steps:

@@ -21,6 +21,7 @@ def handle(request: DescribeProducersRequest, call: Call) -> Steps:
     left = _MOST_PRODUCERS
     response = DescribeProducersResponse()
     for topic in request.topics:
+        yield
         answer = TopicResponse(name=topic.name)
         response.topics.append(answer)
         for index in topic.partition_indexes:

@@ -14,7 +14,7 @@ from klamm.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
-from klamm.server.authorized import TOPIC_OPERATIONS
+from klamm.server.authorized import NOT_ASKED, TOPIC_OPERATIONS
 from klamm.server.call import Call, Steps
 from klamm.server.metadata_answers import INTERNAL_TOPICS, offline_replicas
 
@@ -75,7 +75,10 @@ def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
     bad = problem_of_name(name)
     code = ErrorCode.INVALID_TOPIC_EXCEPTION if bad else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return DescribeTopicPartitionsResponseTopic(
-        error_code=code, name=name, topic_authorized_operations=TOPIC_OPERATIONS
+        error_code=code,
+        name=name,
+        # Kafka stumbles over the empty name before it comes to these.
+        topic_authorized_operations=TOPIC_OPERATIONS if name else NOT_ASKED,
     )
 
 

@@ -32,11 +32,11 @@ def handle(request: FetchRequest, call: Call) -> EncodedBody | LongBody | Parked
             request.session_id,
             request.session_epoch if call.version >= 7 else -1,
             _asked(request),
-            [
+            (
                 (t.topic or t.topic_id, p)
                 for t in request.forgotten_topics_data
                 for p in t.partitions
-            ],
+            ),
             uses_ids=call.version >= _FIRST_WITH_TOPIC_IDS,
             now=call.now,
         )

@@ -12,11 +12,13 @@ from klamm.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 from klamm.server.call import Call
+from klamm.server.heavy.portions import refuse_too_many
 
 
 async def handle(
     request: IncrementalAlterConfigsRequest, call: Call
 ) -> IncrementalAlterConfigsResponse:
+    refuse_too_many(sum(1 + len(resource.configs) for resource in request.resources))
     return await call.broker.quorum.submit(
         lambda controller, now: controller.incremental_alter_configs(request, now)
     )

@@ -49,6 +49,7 @@ def handle(request: ListOffsetsRequest, call: Call) -> Steps:
     twice = {pair for pair, count in asked.items() if count > 1}
     response = ListOffsetsResponse()
     for topic in request.topics:
+        yield
         answer = ListOffsetsTopicResponse(name=topic.name)
         response.topics.append(answer)
         for p in topic.partitions:

@@ -27,6 +27,7 @@ from klamm.protocol.messages.metadata import (
 from klamm.server.addresses import addresses_for
 from klamm.server.authorized import CLUSTER_OPERATIONS, NOT_ASKED
 from klamm.server.call import Call, EncodedBody, Later, Steps
+from klamm.server.heavy.portions import create_topics
 from klamm.server.metadata_answers import encode_topic, splice_topics, unknown_topic
 
 # Before, a request can hold an id but must not.
@@ -52,7 +53,7 @@ async def _create_and_answer(names: list[str], request: MetadataRequest, call: C
             CreatableTopic(name=name, num_partitions=-1, replication_factor=-1) for name in names
         ]
     )
-    response = await call.broker.quorum.create_topics(creation)
+    response = await create_topics(creation, call)
     # A topic that exists by now was created by another client, a moment ago.
     refused = {topic.name: topic.error_code for topic in response.topics if topic.error_code}
     return _answer(request, call, refused)

@@ -16,6 +16,7 @@ from klamm.server.call import Call, Steps
 def handle(request: OffsetForLeaderEpochRequest, call: Call) -> Steps:
     response = OffsetForLeaderEpochResponse()
     for topic in request.topics:
+        yield
         result = OffsetForLeaderTopicResult(topic=topic.topic)
         response.topics.append(result)
         for p in topic.partitions:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import Uuid
 from klamm.log.log import Log
-from klamm.log.validation import RejectedRecords
+from klamm.log.validation import NotABatch, RejectedRecords
 from klamm.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceData,
@@ -27,15 +27,19 @@ from klamm.protocol.messages.produce import (
 )
 from klamm.protocol.records.batch import ATTRIBUTES_AT, CODEC_MASK, TRANSACTIONAL, Codec
 from klamm.replication.partition import Partition
-from klamm.server.call import Call
+from klamm.server.call import Call, Steps
 from klamm.server.network.connection import PARKED, Parked
 
 _FIRST_WITH_ZSTD = 7
 _FIRST_WITH_TOPIC_IDS = 13
 _VALID_ACKS = (-1, 0, 1)
+# From so many partitions on a request is answered in turns.
+_MANY = 500
 
 
-def handle(request: ProduceRequest, call: Call) -> ProduceResponse | Parked | None:
+def handle(request: ProduceRequest, call: Call) -> ProduceResponse | Parked | Steps | None:
+    if sum(len(topic.partition_data) for topic in request.topic_data) > _MANY:
+        return _in_steps(request, call)
     response = ProduceResponse(
         responses=[
             TopicProduceResponse(
@@ -49,6 +53,28 @@ def handle(request: ProduceRequest, call: Call) -> ProduceResponse | Parked | No
             if topic.partition_data
         ]
     )
+    return _acknowledge(request, response, call)
+
+
+def _in_steps(request: ProduceRequest, call: Call) -> Steps:
+    """The same for very many partitions. The frame is gone after the first turn, so the batches must be our own."""
+    for topic in request.topic_data:
+        for p in topic.partition_data:
+            p.records = p.records and memoryview(bytearray(p.records))
+    response = ProduceResponse()
+    for topic in request.topic_data:
+        if topic.partition_data:
+            answer = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
+            response.responses.append(answer)
+            for p in topic.partition_data:
+                answer.partition_responses.append(_append(request, topic, p, call))
+                yield
+    return _acknowledge(request, response, call)
+
+
+def _acknowledge(
+    request: ProduceRequest, response: ProduceResponse, call: Call
+) -> ProduceResponse | Parked | None:
     if request.acks == 0:
         if any(p.error_code for topic in response.responses for p in topic.partition_responses):
             call.connection.close()
@@ -81,15 +107,16 @@ def _after_flush(
 def _append(
     request: ProduceRequest, topic: TopicProduceData, data: PartitionProduceData, call: Call
 ) -> PartitionProduceResponse:
-    partition = None
+    log: Partition | None = None  # known when the batch has got as far as the log
     try:
         if request.acks not in _VALID_ACKS:
             raise ApiError(ErrorCode.INVALID_REQUIRED_ACKS)
         partition = _find(topic, data.index, call)
         records = _checked(request, data, call.version)
+        log = partition
         appended = partition.append(records, acks=request.acks, now=call.now)
     except ApiError as e:
-        return _refusal(data.index, e, partition)
+        return _refusal(data.index, e, log)
     call.broker.appended(partition)
     return PartitionProduceResponse(
         index=data.index,
@@ -108,14 +135,13 @@ _WITHOUT_LOG_START = (
     ErrorCode.MESSAGE_TOO_LARGE,
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.RECORD_LIST_TOO_LARGE,
-    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
 )
 
 
 def _refusal(index: int, error: ApiError, partition: Partition | None) -> PartitionProduceResponse:
     response = PartitionProduceResponse(index=index, error_code=error.code, base_offset=-1)
-    if error.code in _WORDED:
+    if error.code in _WORDED or isinstance(error, NotABatch):
         response.error_message = error.message
     if isinstance(error, RejectedRecords):
         response.record_errors = [
@@ -124,8 +150,8 @@ def _refusal(index: int, error: ApiError, partition: Partition | None) -> Partit
             )
             for each in error.record_errors
         ]
-    is_from_log = error.code != ErrorCode.INVALID_RECORD or isinstance(error, RejectedRecords)
-    if partition is not None and is_from_log and error.code not in _WITHOUT_LOG_START:
+    is_told = error.code not in _WITHOUT_LOG_START and not isinstance(error, NotABatch)
+    if partition is not None and is_told:
         response.log_start_offset = partition.log.start_offset
     return response
 
@@ -144,8 +170,11 @@ def _checked(request: ProduceRequest, data: PartitionProduceData, version: int) 
             if request.transactional_id is None
             else ErrorCode.INVALID_PRODUCER_ID_MAPPING
         )
-    if attributes & CODEC_MASK == Codec.ZSTD and version < _FIRST_WITH_ZSTD:
-        raise ApiError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+    if attributes & CODEC_MASK >= Codec.ZSTD and version < _FIRST_WITH_ZSTD:
+        is_zstd = attributes & CODEC_MASK == Codec.ZSTD
+        raise ApiError(
+            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE if is_zstd else ErrorCode.UNKNOWN_SERVER_ERROR
+        )
     return view
 
 

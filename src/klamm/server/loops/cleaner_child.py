@@ -22,7 +22,9 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
+    # Sent to all processes of a broker at once. The parent hears of it too, and ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     os.nice(_NICENESS)
     _die_with(int(sys.argv[1]))
     serve(sys.stdin.buffer, sys.stdout.buffer)

@@ -23,7 +23,7 @@ from klamm.log.compaction.selection import Dirt
 from klamm.metadata.resource_type import ResourceType
 from klamm.replication.partition import Partition
 from klamm.server.broker import Broker
-from klamm.server.loops.cleaner_work import WorkerDied, worker_for
+from klamm.server.loops.cleaner_work import CannotStartWorker, WorkerDied, worker_for
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class CleanerLoop:
         self._broker = broker
         # Waits for the worker, and for the disk.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="klamm-cleaner")
-        self._worker = worker_for(broker.replicas.directories[0].disk)
+        self.worker = worker_for(broker.replicas.directories[0].disk)
         # Logs with something in them that cannot be read: they are left alone until the next start.
         self.uncleanable: set[TopicPartition] = set()
 
@@ -48,14 +48,14 @@ class CleanerLoop:
         while True:
             settings = self._settings()
             if not (settings.enable and await self.clean_dirtiest()):
-                await self._beside(self._worker.rest)
+                await self._beside(self.worker.rest)
                 backoff_ms = max(settings.backoff_ms, _SHORTEST_BACKOFF_MS)
                 await asyncio.sleep(backoff_ms / 1000)
 
     async def close(self) -> None:
         """After `run` was cancelled: what the worker does is of no use any more."""
-        self._worker.stop()
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._worker.rest)
+        self.worker.stop()
+        await asyncio.get_running_loop().run_in_executor(self._thread, self.worker.rest)
         self._thread.shutdown()
 
     def _settings(self) -> CleanerSettings:
@@ -81,6 +81,8 @@ class CleanerLoop:
         except (ApiError, WorkerDied) as e:
             log.error("cannot compact, left alone until restart: %s: %s", partition.name, e)
             self.uncleanable.add(partition.name)
+        except CannotStartWorker as e:
+            log.warning("cannot compact for now: %s", e)
         except OSError as e:
             if self._is_ours(partition):
                 partition.failed(e)
@@ -142,10 +144,10 @@ class CleanerLoop:
             map_bytes=settings.dedupe_buffer_size,
             load_factor=settings.io_buffer_load_factor,
         )
-        plan = await self._beside(self._worker.begin, asked.job, settings.io_max_bytes_per_second)
+        plan = await self._beside(self.worker.begin, asked.job, settings.io_max_bytes_per_second)
         size = partition.log.size_bytes()
         for group in plan.groups:
-            copied = await self._beside(self._worker.copy, group)
+            copied = await self._beside(self.worker.copy, group)
             if copied is not None and not await self._swap_in(partition, asked, copied):
                 return False
         await self._write_checkpoint(partition, plan.end_offset)
@@ -161,11 +163,11 @@ class CleanerLoop:
 
     async def _make_safe(self, partition: Partition, dirt: Dirt) -> bool:
         """Sync the log and write down that it is: recovery never looks for lost bytes where compaction left gaps."""
-        flushed: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._broker.flusher.flush(
-            [partition.log], lambda failed: flushed.set_result(partition.log not in failed)
-        )
-        if not await flushed or partition.log.recovery_point < dirt.end_offset:
+        flushed = asyncio.Event()
+        self._broker.flusher.flush([partition.log], lambda _: flushed.set())
+        await flushed.wait()
+        # A sync that failed, or a truncation, leaves it below.
+        if not self._is_ours(partition) or partition.log.recovery_point < dirt.end_offset:
             return False
         checkpoint = self._broker.replicas.home_of(partition).new_recovery_points()
         if checkpoint is not None:

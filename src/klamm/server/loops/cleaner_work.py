@@ -30,6 +30,10 @@ class WorkerDied(Exception):
     """The process that did the work ended in the middle of it."""
 
 
+class CannotStartWorker(Exception):
+    """The machine has no room for another process now; that says nothing about its disks."""
+
+
 class Plan(NamedTuple):
     """After the first pass: what is to be copied, and where the next round begins."""
 
@@ -90,7 +94,7 @@ class ProcessWorker:
     """Speaks with klamm.server.loops.cleaner_child over its standard streams. Started when there is work."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | None = None
         self._is_stopped = False
 
     def begin(self, job: Job, bytes_per_second: float) -> Plan:
@@ -105,17 +109,17 @@ class ProcessWorker:
 
     def rest(self) -> None:
         """The process ends with its input; its memory goes back to the machine."""
-        if self._process is not None:
-            process, self._process = self._process, None
+        if self.process is not None:
+            process, self.process = self.process, None
             process.communicate()
 
     def stop(self) -> None:
         self._is_stopped = True
-        if self._process is not None:
-            self._process.kill()
+        if self.process is not None:
+            self.process.kill()
 
     def _ask(self, question: object) -> Plan | Copied | None:
-        process = self._process = self._process or _start()
+        process = self.process = self.process or _start()
         if self._is_stopped:
             process.kill()
         assert process.stdin is not None
@@ -124,8 +128,8 @@ class ProcessWorker:
             pickle.dump(question, process.stdin)
             process.stdin.flush()
             answer = pickle.load(process.stdout)
-        except (EOFError, BrokenPipeError):
-            self._process = None
+        except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+            self.process = None
             with process:
                 process.kill()
             if self._is_stopped:
@@ -140,13 +144,16 @@ class ProcessWorker:
 
 
 def _start() -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", CHILD, str(os.getpid())],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        # Whatever found klamm for this process finds it for the other.
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-    )
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", CHILD, str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # Whatever found klamm for this process finds it for the other.
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+    except OSError as e:
+        raise CannotStartWorker(str(e)) from e
 
 
 class Pace:

@@ -26,10 +26,11 @@ UNFINISHED = Unfinished()
 
 
 class Turns:
-    __slots__ = ("_lane",)
+    __slots__ = ("lane",)
 
     def __init__(self) -> None:
-        self._lane = asyncio.Lock()
+        # Held by the one request that goes on.
+        self.lane = asyncio.Lock()
 
     def begin(self, steps: Steps) -> Message | EncodedBody | LongBody | Later | Parked | None:
         """The response, if one turn is enough for it; else a coroutine that does the rest."""
@@ -37,7 +38,7 @@ class Turns:
         return self.finish(steps) if isinstance(response, Unfinished) else response
 
     async def finish(self, steps: Steps) -> Any:
-        async with self._lane:
+        async with self.lane:
             while isinstance(response := _take_turn(steps), Unfinished):
                 await asyncio.sleep(_TURN_SECONDS)
             return response

@@ -1,0 +1,1 @@
+"""For requests that ask for very much: their work and their answers in small pieces."""
