@@ -5,6 +5,7 @@ SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 UV := $(or $(shell command -v uv),.tools/uv/bin/uv)
 BIN := .venv/bin
+CODE := src tests bench chaos fuzz
 # No interpreter is ever downloaded: klamm runs on the one that is here.
 export UV_PYTHON_DOWNLOADS = never
 export UV_PROJECT_ENVIRONMENT = .venv
@@ -49,8 +50,8 @@ compat: setup ## real clients against klamm: Python, Java, C, JavaScript, Go
 
 .PHONY: lint
 lint: setup ## format, lint and types
-	@$(BIN)/ruff format --check src tests bench
-	@$(BIN)/ruff check src tests bench
+	@$(BIN)/ruff format --check $(CODE)
+	@$(BIN)/ruff check $(CODE)
 	@$(BIN)/mypy
 
 .PHONY: check
@@ -58,8 +59,8 @@ check: lint test ## what a change must pass
 
 .PHONY: format
 format: setup ## let the formatter decide
-	@$(BIN)/ruff format src tests bench
-	@$(BIN)/ruff check --fix src tests bench
+	@$(BIN)/ruff format $(CODE)
+	@$(BIN)/ruff check --fix $(CODE)
 
 .PHONY: docs
 docs: setup ## write the generated reference pages
@@ -68,6 +69,14 @@ docs: setup ## write the generated reference pages
 .PHONY: bench
 bench: setup ## klamm's own load, and a reference broker beside it if REFERENCE=host:port names one
 	@$(BIN)/python -m bench $(if $(REFERENCE),--reference $(REFERENCE))
+
+.PHONY: chaos
+chaos: setup ## hundreds of crashes, kills and disk faults; everything acknowledged must be there afterwards
+	@$(BIN)/python -m chaos
+
+.PHONY: fuzz
+fuzz: setup ## throw damaged bytes at every decoder, guided by coverage where atheris is installed
+	@$(BIN)/python -m fuzz
 
 .PHONY: clean
 clean: ## remove what the targets made

@@ -90,7 +90,9 @@ def _look(disk: MemoryDisk, history: History) -> Found:
     directory = f"{PATH}/{history.name}"
     recovery_point = read_offsets(disk, f"{PATH}/{RECOVERY_POINTS}").get(history.name, 0)
     log_start = read_offsets(disk, f"{PATH}/{LOG_STARTS}").get(history.name, 0)
-    names = [n for n in disk.listdir(directory) if n.endswith(".log")] if disk.exists(directory) else []
+    names = (
+        [n for n in disk.listdir(directory) if n.endswith(".log")] if disk.exists(directory) else []
+    )
     found: list[Written] = []
     end = int(names[0][:20]) if names else 0
     has_hole = False

@@ -313,7 +313,9 @@ class LogScenario:
             if copied is not None:
                 assert asked.swap_in(copied, self.now)
         self.disk.fsync_dir(log.directory)
-        self.directory.new_cleaner_offset(USERS, cleaning.end_offset).write()
+        checkpoint = self.directory.new_cleaner_offset(USERS, cleaning.end_offset)
+        if checkpoint is not None:
+            checkpoint.write()
 
     # Stopping ----------------------------------------------------------------------------------
 

@@ -178,7 +178,9 @@ def _delete(quorum: MetadataQuorum, name: str) -> "asyncio.Future[object]":
 
 
 def _grow(quorum: MetadataQuorum, name: str, count: int) -> "asyncio.Future[object]":
-    request = CreatePartitionsRequest(topics=[CreatePartitionsTopic(name=name, count=count)])
+    request = CreatePartitionsRequest(
+        topics=[CreatePartitionsTopic(name=name, count=count, assignments=None)]
+    )
     return quorum.submit(lambda controller, now: controller.create_partitions(request, now))
 
 

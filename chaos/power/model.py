@@ -43,7 +43,8 @@ class Written(NamedTuple):
         if not self.header.is_control:
             return False
         (marker,) = self.records()
-        return unpack_from(">hh", marker.key or b"")[1] == _ABORT
+        _, kind = unpack_from(">hh", marker.key or b"")
+        return bool(kind == _ABORT)
 
 
 class Producer(NamedTuple):
@@ -56,10 +57,9 @@ class Producer(NamedTuple):
     def is_known_as(self, known: "Producer") -> bool:
         """A snapshot holds only the last batch of each producer, so the older ones may be forgotten."""
         count = len(known.batches)
-        return (
-            self._replace(batches=self.batches[-count:] if count else ()) == known
-            and bool(self.batches) == bool(count)
-        )
+        return self._replace(batches=self.batches[-count:] if count else ()) == known and bool(
+            self.batches
+        ) == bool(count)
 
 
 class Aborted(NamedTuple):

@@ -7,6 +7,7 @@ had been promised by then; later each copy loses power in several ways and must 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from random import Random
+from threading import Lock
 from typing import Generic, TypeVar
 
 from klamm.testing.memory_disk import Loss, MemoryDisk
@@ -54,15 +55,20 @@ class Recorder(Generic[Promise]):
     steps: int = 0
     moments: list[Moment[Promise]] = field(default_factory=list)
     _rng: Random = field(init=False)
+    # A node syncs in threads: while one of them is here, the others take no step.
+    _lock: Lock = field(init=False, default_factory=Lock)
 
     def __post_init__(self) -> None:
         self._rng = Random(self.seed)
         self.disk.before_step = self.note
 
     def note(self) -> None:
-        self.steps += 1
-        if self._rng.random() < self.share:
-            self.moments.append(Moment(self.steps, self.disk.fork(), self.promise()))
+        with self._lock:
+            self.steps += 1
+            if self._rng.random() < self.share:
+                # First the promise: what is promised only now need not be on the copy.
+                promise = self.promise()
+                self.moments.append(Moment(self.steps, self.disk.fork(), promise))
 
     def crashes(self) -> Iterator[Crash[Promise]]:
         """Every kind of loss at every moment that was noted; those of one moment differ only by it."""
@@ -72,6 +78,19 @@ class Recorder(Generic[Promise]):
                 disk = moment.disk.fork()
                 disk.crash(rng, loss)
                 yield Crash(moment.step, loss, disk, moment.promise, rng)
+
+
+def try_all(recorder: Recorder[Promise], check: Callable[[Crash[Promise]], None]) -> int:
+    """Every crash; what broke a promise is told in a note on the error. Returns how many there were."""
+    count = 0
+    for crash in recorder.crashes():
+        try:
+            check(crash)
+        except Exception as e:
+            e.add_note(f"seed {recorder.seed}, {crash}")
+            raise
+        count += 1
+    return count
 
 
 def stop_after(disk: MemoryDisk, steps: int) -> None:

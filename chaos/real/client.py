@@ -97,8 +97,8 @@ class Client:
 
     # What is asked again and again -------------------------------------------------------------
 
-    def create_topic(self, name: str, partitions: int = 1, **configs: object) -> None:
-        """Underscores in names of configs stand for dots."""
+    def create_topic(self, name: str, partitions: int = 1, **configs: object) -> Uuid:
+        """Gives its id. Underscores in names of configs stand for dots."""
         topic = CreatableTopic(
             name=name,
             num_partitions=partitions,
@@ -110,6 +110,7 @@ class Client:
         )
         (made,) = self.ask(CreateTopicsRequest(topics=[topic], timeout_ms=10_000)).topics
         assert made.error_code == 0, made
+        return Uuid(made.topic_id)
 
     def new_producer(self) -> int:
         answer = self.ask(InitProducerIdRequest(transactional_id=None))

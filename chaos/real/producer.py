@@ -7,7 +7,6 @@ from random import Random
 from typing import NamedTuple
 
 from chaos.real.client import Client, Gone
-from klamm.base.errors import ErrorCode
 from klamm.protocol.records.batch import read_header
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
@@ -27,7 +26,7 @@ class Sent(NamedTuple):
 
     producer_id: int
     sequence: int
-    count: int
+    records: int
     crc: int
 
 
@@ -44,7 +43,7 @@ class Producer:
         self.place = place
         self.acknowledged: list[Acknowledged] = []
         # Refused with an error: never to be seen, unless a first copy got through whose answer was lost.
-        self.refused: list[tuple[Sent, ErrorCode]] = []
+        self.refused: list[tuple[Sent, int]] = []
         self.retried = 0
         self._rng = Random(seed)
         self._producer_id = -1
@@ -85,7 +84,7 @@ class Producer:
         header = read_header(batch)
         sent = Sent(header.producer_id, header.base_sequence, header.count, header.crc)
         if error:
-            self.refused.append((sent, ErrorCode(error)))
+            self.refused.append((sent, error))
         else:
             self.acknowledged.append(Acknowledged(sent, offset))
 

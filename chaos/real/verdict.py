@@ -75,12 +75,12 @@ def judge(producers: Sequence[Producer], contents: Mapping[Place, Content]) -> V
         for acknowledged in producer.acknowledged:
             if at.get(acknowledged.offset) != acknowledged.sent:
                 if anywhere[acknowledged.sent]:
-                    misplaced += acknowledged.sent.count
+                    misplaced += acknowledged.sent.records
                 else:
-                    lost += acknowledged.sent.count
-        duplicated += sum(sent.count * (times - 1) for sent, times in anywhere.items())
+                    lost += acknowledged.sent.records
+        duplicated += sum(sent.records * (times - 1) for sent, times in anywhere.items())
     return Verdict(
-        acknowledged=sum(each.sent.count for p in producers for each in p.acknowledged),
+        acknowledged=sum(each.sent.records for p in producers for each in p.acknowledged),
         found=sum(header.count for content in contents.values() for header in content.headers),
         retried_batches=sum(producer.retried for producer in producers),
         lost=lost,
@@ -88,7 +88,7 @@ def judge(producers: Sequence[Producer], contents: Mapping[Place, Content]) -> V
         duplicated=duplicated,
         gaps=sum(content.gaps for content in contents.values()),
         corrupt=sum(content.corrupt for content in contents.values()),
-        refused=sum(sent.count for producer in producers for sent, _ in producer.refused),
+        refused=sum(sent.records for producer in producers for sent, _ in producer.refused),
     )
 
 

@@ -177,6 +177,10 @@ def until_it_works(node: RunningNode) -> int:
     return eventually(look)
 
 
+def uncleanable(node: RunningNode) -> set[str]:
+    return node.call(lambda: {str(partition.name) for partition in node.node.cleaner.uncleanable})
+
+
 def test_stop_does_not_wait_for_a_round(tmp_path: Path) -> None:
     # At this speed the round would take minutes.
     with a_node(tmp_path, log_cleaner_io_max_bytes_per_second=100.0) as (node, client):
@@ -220,7 +224,7 @@ def test_log_with_damage_is_left_alone_and_others_are_compacted(tmp_path: Path) 
     with a_node(tmp_path) as (node, client):
         eventually(is_compacted(client, sound))
 
-        assert node.call(lambda: node.node.cleaner.uncleanable) == {TopicPartition("damaged", 0)}
+        assert uncleanable(node) == {"damaged-0"}
         assert segment.read_bytes() == content
         put(client, damaged, 1)
 
@@ -238,7 +242,7 @@ def test_worker_that_is_killed_costs_one_log_its_compaction_and_nothing_else(
 
         eventually(is_compacted(client, other))
         put(client, topic, 1, start=100)
-        assert node.call(lambda: node.node.cleaner.uncleanable) == {TopicPartition("t", 0)}
+        assert uncleanable(node) == {"t-0"}
 
 
 def test_process_is_gone_when_there_is_nothing_to_do(tmp_path: Path) -> None:
@@ -251,3 +255,18 @@ def test_process_is_gone_when_there_is_nothing_to_do(tmp_path: Path) -> None:
             assert the_worker(node).process is None
 
         eventually(look)
+
+
+def test_log_whose_keys_do_not_fit_into_memory_is_left_alone(tmp_path: Path) -> None:
+    with a_node(tmp_path, log_cleaner_dedupe_buffer_size=(1 << 20) + 1) as (node, client):
+        topic = create_topic(client, "large", **{**COMPACTED, "internal_segment_bytes": 700_000})
+        keys = [b"%d" % number for number in range(40_000)]
+        records = [Record(timestamp=NOW, key=key, value=b"v") for key in keys]
+        for _ in range(2):
+            answer = client.ask(a_produce(topic, build_batch(records)))
+            assert partition_of(answer).error_code == 0, answer
+        other = create_topic(client, "t", **COMPACTED)
+        put(client, other, 100)
+
+        eventually(is_compacted(client, other))
+        assert uncleanable(node) == {"large-0"}

@@ -126,7 +126,7 @@ def test_a_long_answer_is_read_from_its_file_as_the_client_takes_it(
             read_ahead = served.echo.long[0].read
             assert len(await client.frame()) == size
             assert await client.frame() == b"next"
-            assert served.shared.budget.used == served.shared.budget.long_answers == 0
+            assert served.shared.budget.used == served.shared.outbox.count == 0
             return read_ahead, served.echo.long[0].read
 
     read_ahead, read = run(test)
@@ -143,6 +143,6 @@ def test_an_answer_whose_file_ends_early_closes_the_connection(run: Callable[...
             await until(lambda: bool(served.shared.budget.unread))
             served.echo.long[0].read_part = lambda start, size: b""  # type: ignore[method-assign]
             assert len(await client.rest()) < 50_000_000
-            assert served.shared.budget.used == served.shared.budget.long_answers == 0
+            assert served.shared.budget.used == served.shared.outbox.count == 0
 
     run(test)

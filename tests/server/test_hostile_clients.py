@@ -49,7 +49,7 @@ def test_many_half_frames_stop_at_the_budget_and_all_come_through_in_the_end(siz
     limit = 10 * size
 
     async def test() -> None:
-        async with an_echo(max_held_bytes=limit) as served:
+        async with an_echo(max_held_bytes=limit, small_request_bytes=0) as served:
             budget = served.shared.budget
             clients = [await served.connect() for _ in range(30)]
             most = 0
@@ -78,7 +78,7 @@ def test_many_half_frames_stop_at_the_budget_and_all_come_through_in_the_end(siz
 def test_who_holds_memory_and_does_not_move_makes_room_for_those_who_wait() -> None:
     async def test() -> None:
         limits = {"max_held_bytes": 1_000_000, "frame_seconds_when_short": 0.2}
-        async with an_echo(**limits) as served:
+        async with an_echo(**limits, small_request_bytes=0) as served:
             stalled = [await served.connect() for _ in range(4)]
             for client in stalled:
                 client.writer.write(framed(b"x" * 500_000)[:250_001])
@@ -98,7 +98,7 @@ def test_who_holds_memory_and_does_not_move_makes_room_for_those_who_wait() -> N
 
 def test_the_one_who_may_go_on_loses_its_turn_if_it_takes_too_long() -> None:
     async def test() -> bytes:
-        limits = {"max_held_bytes": 300_000, "turn_seconds": 0.2}
+        limits = {"max_held_bytes": 300_000, "turn_seconds": 0.2, "small_request_bytes": 0}
         async with an_echo(**limits) as served:
             budget = served.shared.budget
             slow = await served.connect()
@@ -120,9 +120,48 @@ def test_the_one_who_may_go_on_loses_its_turn_if_it_takes_too_long() -> None:
     assert run(test()) == b"y" * 290_000
 
 
+def test_small_requests_do_not_wait_for_the_memory_that_large_ones_hold() -> None:
+    async def test() -> None:
+        limits = {"max_held_bytes": 1_000_000, "small_request_bytes": 100_000}
+        async with an_echo(**limits) as served:
+            budget = served.shared.budget
+            for _ in range(5):
+                large = await served.connect()
+                large.writer.write(framed(b"x" * 500_000)[:250_000])
+            await until(lambda: budget.is_used_up)
+            small = await served.connect()
+            small.writer.write(framed(b"y" * 90_000)[:50_000])
+            await until(lambda: len(budget.receiving) == 6)
+            small.writer.write(framed(b"y" * 90_000)[50_000:])
+
+            assert await asyncio.wait_for(small.frame(), 10) == b"y" * 90_000
+            assert budget.is_used_up
+
+    run(test())
+
+
+def test_small_half_requests_beyond_the_budget_are_given_up_the_oldest_first() -> None:
+    async def test() -> None:
+        async with an_echo(max_held_bytes=1_000_000, max_request_bytes=100_000) as served:
+            clients = []
+            for _ in range(20):
+                client = await served.connect()
+                client.writer.write(framed(b"x" * 100_000)[:-1])
+                clients.append(client)
+                await client.writer.drain()
+            await until(lambda: len(served.shared.admission) < 20)
+
+            assert served.shared.budget.used <= 1_350_000
+            assert await clients[0].rest() == b""
+            clients[-1].writer.write(b"x")
+            assert await clients[-1].frame() == b"x" * 100_000
+
+    run(test())
+
+
 def test_unread_answers_beyond_the_budget_are_given_up_the_oldest_first() -> None:
     async def test() -> None:
-        async with an_echo(max_held_bytes=40_000_000) as served:
+        async with an_echo(max_held_bytes=40_000_000, max_request_bytes=100) as served:
             budget = served.shared.budget
             clients = []
             for _ in range(8):
@@ -148,7 +187,7 @@ def test_a_client_that_is_gone_gives_back_all_it_held() -> None:
             choked.writer.write(framed(b"many 50000000") * 3)
             long.writer.write(framed(b"long 50000000") * 3)
             parked.writer.write(framed(b"park"))
-            await until(lambda: len(budget.unread) == 2 and budget.long_answers == 1)
+            await until(lambda: len(budget.unread) == 2 and served.shared.outbox.count == 1)
             await until(lambda: len(served.echo.parked) == 1 and len(budget.receiving) == 1)
             served.echo.parked[0].hold(5000)
             assert budget.used > 100_000
@@ -158,7 +197,7 @@ def test_a_client_that_is_gone_gives_back_all_it_held() -> None:
             await until(lambda: len(served.shared.admission) == 0)
 
             assert budget.used == 0
-            assert budget.long_answers == 0
+            assert served.shared.outbox.count == 0
             assert not budget.receiving
             assert not budget.unread
 

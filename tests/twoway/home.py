@@ -12,6 +12,7 @@ from support.patience import eventually
 from twoway import picture
 from twoway.picture import Picture
 
+PATIENCE_SECONDS = 60
 SETTINGS: dict[str, object] = {
     "offsets.topic.replication.factor": 1,
     "offsets.topic.num.partitions": 2,
@@ -81,10 +82,9 @@ class Home:
         output = self.path / "stderr"
         before = len(output.read_text(errors="replace")) if output.exists() else 0
         with _running(start(), is_killed=is_killed) as broker:
-            # A broker listens before it leads all of its partitions.
-            opening = eventually(lambda: picture.take(broker.address))
+            opening = _patient_picture(broker.address)
             live(broker.address)
-            closing = picture.take(broker.address)
+            closing = _settled_picture(broker.address)
         text = output.read_text(errors="replace")[before:]
         self.stages.append(Stage(name, opening, closing, text))
 
@@ -108,7 +108,7 @@ class Home:
             assert checkpoint.exists()
             assert f"{topic} 0 {active}" in checkpoint.read_text().splitlines()
 
-        eventually(look)
+        eventually(look, seconds=PATIENCE_SECONDS)
 
     def wait_until_log_start_is_kept(self, topic: str, offset: int) -> None:
         """Until no segment below the offset is left, and a file says that the log begins there."""
@@ -117,9 +117,28 @@ class Home:
         def look() -> None:
             assert not (folder / f"{0:020d}.log").exists()
             checkpoint = folder.parent / "log-start-offset-checkpoint"
+            assert checkpoint.exists()
             assert f"{topic} 0 {offset}" in checkpoint.read_text().splitlines()
 
-        eventually(look)
+        eventually(look, seconds=PATIENCE_SECONDS)
+
+
+def _patient_picture(address: str) -> Picture:
+    """A broker listens before it leads all of its partitions, and tells of a topic before it has it."""
+    return eventually(lambda: picture.take(address), seconds=PATIENCE_SECONDS)
+
+
+def _settled_picture(address: str) -> Picture:
+    """Kafka writes the end of a transaction after its producer was told that it ended."""
+    last = _patient_picture(address)
+
+    def look_again() -> Picture:
+        nonlocal last
+        before, last = last, _patient_picture(address)
+        assert last == before
+        return last
+
+    return eventually(look_again, seconds=PATIENCE_SECONDS)
 
 
 @contextmanager
@@ -132,5 +151,6 @@ def _running(broker: Broker, *, is_killed: bool) -> Iterator[Broker]:
     if is_killed:
         broker.kill()
     else:
+        code = broker.stop(keep=True)
         # Java ends by the signal, after its shutdown hooks.
-        assert broker.stop(keep=True) in (0, 143)
+        assert code in (0, 143), f"ended with {code}:\n{broker.output()}"

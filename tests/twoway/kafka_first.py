@@ -67,9 +67,11 @@ class KafkaFirst:
         self.kept.append(self._ask_kafka(address))
 
     def _transactional(self, name: str) -> Producer:
-        producer = self.writer.producer(
-            **{"transactional.id": name, "transaction.timeout.ms": NEVER_MS}
-        )
+        options: dict[str, str | int] = {
+            "transactional.id": name,
+            "transaction.timeout.ms": NEVER_MS,
+        }
+        producer = self.writer.producer(options=options)
         producer.init_transactions(SECONDS)
         return producer
 
@@ -145,16 +147,16 @@ class KafkaFirst:
         )
         try:
             consumer.subscribe(["transactions"])
-            offsets = []
+            offsets: list[int] = []
             while len(offsets) < 3:
                 message = consumer.poll(SECONDS)
                 assert message is not None, f"nothing came for {group}"
+                assert message.error() is None
                 if message.partition() == 0:
-                    assert message.error() is None
-                    offsets.append(message.offset())
+                    offsets.append(message.offset() or 0)
             end = TopicPartition("transactions", 0, offsets[-1] + 1)
             consumer.commit(offsets=[end], asynchronous=False)
-            return int(offsets[0])
+            return offsets[0]
         finally:
             consumer.close()
 
@@ -162,8 +164,9 @@ class KafkaFirst:
         with RawClient(address) as client:
             quotas = client.ask("describe_client_quotas", 1, DescribeClientQuotasRequest())
         admin = _admin(address)
-        described = admin.describe_user_scram_credentials([USER])[USER].result(SECONDS)
-        (credentials,) = described.scram_credential_infos
+        asked = admin.describe_user_scram_credentials([USER])
+        assert isinstance(asked, dict)
+        (credentials,) = asked[USER].result(SECONDS).scram_credential_infos
         return {
             "quotas": quotas.entries,
             "credentials": (credentials.mechanism, credentials.iterations),

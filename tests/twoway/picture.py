@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+import confluent_kafka
+from confluent_kafka import Consumer, KafkaError, Message
 
-from klamm.base.ids import Uuid
+from klamm.base.ids import TopicPartition, Uuid
 from klamm.protocol.messages.api_versions import ApiVersionsRequest
 from klamm.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from klamm.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
@@ -46,14 +47,6 @@ FETCH_BYTES = 1 << 20
 LONG_VALUE = 40
 
 
-class Partition(NamedTuple):
-    topic: str
-    index: int
-
-    def __repr__(self) -> str:
-        return f"{self.topic}-{self.index}"
-
-
 class StoredBatch(NamedTuple):
     header: BatchHeader
     fingerprint: str
@@ -66,14 +59,14 @@ class Picture:
     cluster: dict[str, Any] = field(default_factory=dict)
     topics: dict[str, Any] = field(default_factory=dict)
     configs: dict[str, dict[str, Any]] = field(default_factory=dict)
-    sizes: dict[str, dict[Partition, int]] = field(default_factory=dict)
-    batches: dict[Partition, list[StoredBatch]] = field(default_factory=dict)
-    offsets: dict[Partition, dict[Any, Any]] = field(default_factory=dict)
-    epoch_ends: dict[Partition, dict[int, Any]] = field(default_factory=dict)
-    aborted: dict[Partition, list[tuple[int, int]]] = field(default_factory=dict)
-    producers: dict[Partition, list[Any]] = field(default_factory=dict)
-    uncommitted: dict[Partition, list[Any]] = field(default_factory=dict)
-    committed: dict[Partition, list[Any]] = field(default_factory=dict)
+    sizes: dict[str, dict[TopicPartition, int]] = field(default_factory=dict)
+    batches: dict[TopicPartition, list[StoredBatch]] = field(default_factory=dict)
+    offsets: dict[TopicPartition, dict[Any, Any]] = field(default_factory=dict)
+    epoch_ends: dict[TopicPartition, dict[int, Any]] = field(default_factory=dict)
+    aborted: dict[TopicPartition, list[tuple[int, int]]] = field(default_factory=dict)
+    producers: dict[TopicPartition, list[Any]] = field(default_factory=dict)
+    uncommitted: dict[TopicPartition, list[Any]] = field(default_factory=dict)
+    committed: dict[TopicPartition, list[Any]] = field(default_factory=dict)
 
 
 FACETS = [each.name for each in fields(Picture)]
@@ -124,7 +117,7 @@ class _Photographer:
             },
         }
 
-    def _take_topics(self) -> list[Partition]:
+    def _take_topics(self) -> list[TopicPartition]:
         answer = self._client.ask("describe_topic_partitions", 0, DescribeTopicPartitionsRequest())
         assert answer.next_cursor is None
         partitions = []
@@ -135,7 +128,7 @@ class _Photographer:
                 assert (state["error_code"], state["leader_id"]) == (0, 1)
                 # How often the leader changed is a matter of starts and stops.
                 del state["leader_epoch"]
-                partitions.append(Partition(topic.name, state["partition_index"]))
+                partitions.append(TopicPartition(topic.name, state["partition_index"]))
             self._picture.topics[topic.name] = (str(topic.topic_id), topic.is_internal, states)
         return partitions
 
@@ -164,14 +157,14 @@ class _Photographer:
         answer = self._client.ask("describe_log_dirs", 4, DescribeLogDirsRequest(topics=None))
         self._picture.sizes = {
             each.log_dir: {
-                Partition(topic.name, partition.partition_index): partition.partition_size
+                TopicPartition(topic.name, partition.partition_index): partition.partition_size
                 for topic in each.topics
                 for partition in topic.partitions
             }
             for each in answer.results
         }
 
-    def _take_batches(self, partition: Partition) -> None:
+    def _take_batches(self, partition: TopicPartition) -> None:
         stored = [
             StoredBatch(header, hashlib.sha256(batch).hexdigest()[:12])
             for data, _ in self._fetched(partition, UNCOMMITTED)
@@ -189,30 +182,30 @@ class _Photographer:
             self._picture.aborted[partition] = hiding
 
     def _fetched(
-        self, partition: Partition, isolation: int
+        self, partition: TopicPartition, isolation: int
     ) -> Iterator[tuple[list[tuple[BatchHeader, memoryview]], PartitionData]]:
         """The whole partition as raw batches, answer by answer."""
         offset = self._list_offset(partition, EARLIEST)[1]
         end = self._list_offset(partition, LATEST, isolation)[1]
         while offset < end:
             answer = self._fetch(partition, offset, isolation)
-            found = list(batches(answer.records, partial_end=True))
-            assert found, f"nothing of {partition!r} at {offset}, which ends at {end}"
+            found = list(batches(answer.records or b"", partial_end=True))
+            assert found, f"nothing of {partition} at {offset}, which ends at {end}"
             yield found, answer
             offset = found[-1][0].last_offset + 1
 
-    def _fetch(self, partition: Partition, offset: int, isolation: int) -> PartitionData:
+    def _fetch(self, partition: TopicPartition, offset: int, isolation: int) -> PartitionData:
         asked = FetchPartition(
-            partition=partition.index, fetch_offset=offset, partition_max_bytes=FETCH_BYTES
+            partition=partition.partition, fetch_offset=offset, partition_max_bytes=FETCH_BYTES
         )
         topic = FetchTopic(topic_id=self._ids[partition.topic], partitions=[asked])
         request = FetchRequest(isolation_level=isolation, max_wait_ms=0, topics=[topic])
         (answered,) = self._client.ask("fetch", 16, request).responses
-        (answer,) = answered.partitions
+        answer: PartitionData = answered.partitions[0]
         assert answer.error_code == 0
         return answer
 
-    def _take_offsets(self, partition: Partition) -> None:
+    def _take_offsets(self, partition: TopicPartition) -> None:
         found: dict[Any, Any] = {
             point: self._list_offset(partition, point)[:2] for point in SPECIAL
         }
@@ -224,26 +217,26 @@ class _Photographer:
                 found[time] = self._list_offset(partition, time)
         self._picture.offsets[partition] = found
 
-    def _stored(self, partition: Partition) -> list[StoredBatch]:
+    def _stored(self, partition: TopicPartition) -> list[StoredBatch]:
         return self._picture.batches.get(partition, [])
 
     def _list_offset(
-        self, partition: Partition, time: int, isolation: int = UNCOMMITTED
+        self, partition: TopicPartition, time: int, isolation: int = UNCOMMITTED
     ) -> tuple[int, int, int]:
-        asked = ListOffsetsPartition(partition_index=partition.index, timestamp=time)
+        asked = ListOffsetsPartition(partition_index=partition.partition, timestamp=time)
         topic = ListOffsetsTopic(name=partition.topic, partitions=[asked])
         request = ListOffsetsRequest(replica_id=-1, isolation_level=isolation, topics=[topic])
         (answered,) = self._client.ask("list_offsets", 11, request).topics
         (answer,) = answered.partitions
-        assert answer.error_code == 0, f"{partition!r} at {time}: error {answer.error_code}"
+        assert answer.error_code == 0, f"{partition} at {time}: error {answer.error_code}"
         return answer.timestamp, answer.offset, answer.leader_epoch
 
-    def _take_epoch_ends(self, partition: Partition) -> None:
+    def _take_epoch_ends(self, partition: TopicPartition) -> None:
         """Of epochs that wrote something: how many others there were is a matter of starts and stops."""
         epochs = sorted({each.header.leader_epoch for each in self._stored(partition)})
         ends = {}
         for epoch in epochs:
-            asked = OffsetForLeaderPartition(partition=partition.index, leader_epoch=epoch)
+            asked = OffsetForLeaderPartition(partition=partition.partition, leader_epoch=epoch)
             topic = OffsetForLeaderTopic(topic=partition.topic, partitions=[asked])
             answer = self._client.ask(
                 "offset_for_leader_epoch", 4, OffsetForLeaderEpochRequest(topics=[topic])
@@ -253,8 +246,8 @@ class _Photographer:
         if ends:
             self._picture.epoch_ends[partition] = ends
 
-    def _take_producers(self, partition: Partition) -> None:
-        topic = TopicRequest(name=partition.topic, partition_indexes=[partition.index])
+    def _take_producers(self, partition: TopicPartition) -> None:
+        topic = TopicRequest(name=partition.topic, partition_indexes=[partition.partition])
         request = DescribeProducersRequest(topics=[topic])
         (answered,) = self._client.ask("describe_producers", 0, request).topics
         (answer,) = answered.partitions
@@ -270,8 +263,8 @@ _KEPT_SOURCES = (2, 3)
 
 
 def _consumed(
-    address: str, starts: dict[Partition, int], isolation: str
-) -> dict[Partition, list[Any]]:
+    address: str, starts: dict[TopicPartition, int], isolation: str
+) -> dict[TopicPartition, list[Any]]:
     """Every record that a real consumer gets, from the beginning of each partition to its end."""
     consumer = Consumer(
         {
@@ -286,18 +279,21 @@ def _consumed(
             "fetch.wait.max.ms": 10,
         }
     )
-    found: dict[Partition, list[Any]] = defaultdict(list)
+    found: dict[TopicPartition, list[Any]] = defaultdict(list)
     waiting = set(starts)
     try:
-        consumer.assign([TopicPartition(*each, start) for each, start in starts.items()])
+        consumer.assign(
+            [confluent_kafka.TopicPartition(*each, start) for each, start in starts.items()]
+        )
         while waiting:
             message = consumer.poll(30)
             assert message is not None, f"no end came of {waiting}"
-            partition = Partition(message.topic(), message.partition())
-            if message.error() is None:
+            partition = place_of(message)
+            error = message.error()
+            if error is None:
                 found[partition].append(_record(message))
             else:
-                assert message.error().code() == KafkaError._PARTITION_EOF, message.error()
+                assert error.code() == KafkaError._PARTITION_EOF, error
                 waiting.discard(partition)
     finally:
         consumer.close()
@@ -311,6 +307,13 @@ def _hides_something(aborted: tuple[int, int], stored: list[StoredBatch]) -> boo
         if header.producer_id == producer_id and header.base_offset >= first_offset:
             return not header.is_control
     return False
+
+
+def place_of(message: Message) -> TopicPartition:
+    topic, partition = message.topic(), message.partition()
+    assert topic is not None
+    assert partition is not None
+    return TopicPartition(topic, partition)
 
 
 def _record(message: Message) -> tuple[Any, ...]:

@@ -54,7 +54,7 @@ def test_kafka_reads_every_file_of_every_partition(data: Path, klamm_first: Klam
     left = klamm_first.home.stages[0].closing
     for partition, records in left.uncommitted.items():
         seen = [offset for offset, *_ in records]
-        assert [offset for offset in found[repr(partition)] if offset >= seen[0]] == seen
+        assert [offset for offset in found[str(partition)] if offset >= seen[0]] == seen
 
 
 def test_kafka_finds_every_index_sound(data: Path) -> None:
@@ -114,7 +114,7 @@ def epochs_in(checkpoint: Path) -> list[tuple[int, int]]:
 def test_leader_epoch_checkpoints_tell_the_epoch_of_every_batch(klamm_first: KlammFirst) -> None:
     last = klamm_first.home.stages[-1].closing
     for partition, stored in last.batches.items():
-        entries = epochs_in(klamm_first.home.folder(repr(partition)) / "leader-epoch-checkpoint")
+        entries = epochs_in(klamm_first.home.folder(str(partition)) / "leader-epoch-checkpoint")
 
         assert all(a[0] < b[0] and a[1] <= b[1] for a, b in pairwise(entries))
         for header in (batch.header for batch in stored):

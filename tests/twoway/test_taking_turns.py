@@ -2,10 +2,11 @@
 
 import pytest
 
+from klamm.base.ids import TopicPartition
 from twoway.home import Stage
 from twoway.kafka_first import KafkaFirst
 from twoway.klamm_first import KlammFirst
-from twoway.picture import FACETS, Partition
+from twoway.picture import FACETS
 
 pytestmark = pytest.mark.oracle
 
@@ -70,7 +71,7 @@ def test_every_acknowledged_record_is_there_in_the_end(story: Story) -> None:
 
 
 def test_newest_record_of_every_key_outlives_compaction(story: Story) -> None:
-    partition = Partition("compacted", 0)
+    partition = TopicPartition("compacted", 0)
     last = story.home.stages[-1].closing
     sent = story.life.writer.sent[partition]
 

@@ -1,17 +1,19 @@
 """What only Kafka writes yet, klamm shows as Kafka does, and gives back unhurt: transactions, groups, quotas, users."""
 
+from typing import Any
+
 import pytest
 
+from klamm.base.ids import TopicPartition
 from twoway.kafka_first import KafkaFirst
-from twoway.picture import Partition
 
 pytestmark = pytest.mark.oracle
 
-TRANSACTIONS = Partition("transactions", 0)
-OPEN = Partition("transactions", 1)
+TRANSACTIONS = TopicPartition("transactions", 0)
+OPEN = TopicPartition("transactions", 1)
 
 
-def words(records: list[tuple[object, ...]]) -> set[str]:
+def words(records: list[Any]) -> set[str]:
     """What the keys begin with: how the transaction of the record ended."""
     return {str(key, "ascii").partition("-")[0] for _, _, key, *_ in records if key}
 

@@ -4,18 +4,20 @@ A Writer outlives the brokers: it remembers all that was acknowledged, and its i
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
-from confluent_kafka import KafkaError, Message, Producer, TopicPartition
+import confluent_kafka
+from confluent_kafka import KafkaError, Message, Producer
 from confluent_kafka.admin import (
     AdminClient,
     NewPartitions,
     NewTopic,
 )
 
+from klamm.base.ids import TopicPartition
 from klamm.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -27,10 +29,10 @@ from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
 from support.patience import eventually
 from support.raw_client import RawClient
-from twoway.picture import Partition, shortened
+from twoway.picture import place_of, shortened
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
-SECONDS = 30
+SECONDS = 60
 QUIET = {"log_level": 0}
 # Not older than any retention, and not in the future.
 AN_HOUR_AGO = int(time.time() - 3600) * 1000
@@ -39,7 +41,7 @@ AN_HOUR_AGO = int(time.time() - 3600) * 1000
 class Writer:
     def __init__(self) -> None:
         # Key, value and headers of what was acknowledged, by offset.
-        self.sent: dict[Partition, dict[int, tuple[Any, ...]]] = {}
+        self.sent: dict[TopicPartition, dict[int, tuple[Any, ...]]] = {}
         self._address = ""
         self._admin: AdminClient
         self._producers: dict[str, Producer] = {}
@@ -88,7 +90,7 @@ class Writer:
         assert answer.error_code == 0, answer.error_message
 
     def delete_records(self, topic: str, before: int) -> None:
-        _done(self._admin.delete_records([TopicPartition(topic, 0, before)]))
+        _done(self._admin.delete_records([confluent_kafka.TopicPartition(topic, 0, before)]))
 
     # Records
 
@@ -100,7 +102,9 @@ class Writer:
         self.send(producer, topic, records, partition=partition)
         assert producer.flush(SECONDS) == 0
 
-    def producer(self, codec: str = "none", **options: object) -> Producer:
+    def producer(
+        self, codec: str = "none", options: Mapping[str, str | int] | None = None
+    ) -> Producer:
         return Producer(
             {
                 "bootstrap.servers": self._address,
@@ -109,7 +113,7 @@ class Writer:
                 "linger.ms": 20,
                 "batch.size": 65_536,
                 **QUIET,
-                **options,
+                **(options or {}),
             }
         )
 
@@ -131,9 +135,14 @@ class Writer:
 
     def _delivered(self, record: Record, error: KafkaError | None, message: Message) -> None:
         assert error is None, error
-        sent = self.sent.setdefault(Partition(message.topic(), message.partition()), {})
+        offset = message.offset()
+        assert offset is not None
         headers = list(record.headers) or None
-        sent[message.offset()] = (record.key, shortened(record.value), headers)
+        self.sent.setdefault(place_of(message), {})[offset] = (
+            record.key,
+            shortened(record.value),
+            headers,
+        )
 
     def odd_records(self, count: int = 4) -> list[Record]:
         """With and without keys, values and headers, at times that jump; none like any other."""

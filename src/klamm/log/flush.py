@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from errno import EIO
 
 from klamm.base.settings.topic import TopicSettings
+from klamm.log.checkpoints import PARTITION_METADATA
 from klamm.log.disk import Disk, File
 from klamm.log.segments import Segments
 from klamm.log.state.epochs import LeaderEpochs
@@ -132,7 +133,7 @@ class Durability:
         writes = [(f"{directory}/{EPOCHS_FILE}", epochs.to_text().encode())]
         self._pending = Flush(
             disk=disk,
-            files=segments.files_since(self.recovery_point) if is_ahead else [],
+            files=self._changed_files(disk, directory, segments) if is_ahead else [],
             writes=writes if epochs.is_dirty else [],
             directories=self._changed_directories(directory),
             end_offset=end_offset,
@@ -142,6 +143,14 @@ class Durability:
         epochs.is_dirty = self._has_new_names = self._is_new = False
         self.loose_snapshot = None
         return self._pending
+
+    def _changed_files(self, disk: Disk, directory: str, segments: Segments) -> list[File]:
+        files = segments.files_since(self.recovery_point)
+        identity = f"{directory}/{PARTITION_METADATA}"
+        if self._is_new and disk.exists(identity):
+            # Records that survive a crash must not be taken for those of another topic of the name.
+            files.append(disk.open(identity))
+        return files
 
     def _changed_directories(self, directory: str) -> list[str]:
         if self._is_new:

@@ -175,6 +175,7 @@ class Log:
             or attributes not in _USUAL_ATTRIBUTES
             or count != last_delta + 1
             or count < 1
+            or count > rules.max_count
             or size > rules.max_size
             or timestamp > now + rules.after_max_ms
             or rules.is_special

@@ -286,6 +286,8 @@ class _Recovery:
         end = base
         for number in range(first, len(segments)):
             segment = segments[number]
+            if segment.base_offset < end:
+                raise DamagedLog(segments[number - 1].path(), 0)
             if number > first and self._is_behind_a_hole(segment, end):
                 self._drop(segments, number)
                 break
@@ -325,14 +327,17 @@ class _Recovery:
         self, segment: Segment, epochs: LeaderEpochs, producers: ProducerStates
     ) -> int:
         """Read it all, rebuild its indexes, cut behind the last good batch; returns the offset behind that."""
-        size, end = segment.size, segment.base_offset
+        size, end, last = segment.size, segment.base_offset, -1
         aborted: list[AbortedTransaction] = []
         segment.reset(self._settings)
         for found, batch in scan.batches(segment.file, 0, size):
             header = found.header
             if header.base_offset < end:
+                if check_crc(batch):
+                    # Checksums do not cover offsets, and whole batches never go back: one before it is not as written.
+                    raise DamagedLog(segment.path(), found.position)
                 break
-            if not check_crc(batch):
+            if not check_crc(batch) or header.last_offset > segment.offset_limit:
                 if header.last_offset >= self._recovery_point:
                     break
                 self._damaged.append(header.base_offset)
@@ -342,8 +347,9 @@ class _Recovery:
             if entry is not None:
                 aborted.append(entry)
             segment.count(found.size, header.last_offset, header.max_timestamp)
-            end = header.last_offset + 1
-        if segment.size < size and end < self._recovery_point:
+            last, end = header.base_offset, header.last_offset + 1
+        if segment.size < size and (end < self._recovery_point or self._damaged[-1:] == [last]):
+            # Or the last batch is damaged, and so may be its length: then nobody knows where the next one begins.
             raise DamagedLog(segment.path(), segment.size)
         self._scanned += size
         segment.replace_aborted(aborted)

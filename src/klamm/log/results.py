@@ -74,5 +74,5 @@ class DamagedLog(ApiError):
     def __init__(self, path: str, position: int) -> None:
         super().__init__(
             ErrorCode.KAFKA_STORAGE_ERROR,
-            f"{path} is damaged at byte {position}, below its recovery point.",
+            f"{path} is damaged at byte {position}, and what follows was safe on disk.",
         )

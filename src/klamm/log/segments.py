@@ -6,11 +6,12 @@ Knows files and offsets; producers, leaders and settings of retention are the lo
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
 from crc32c import crc32c
 
+from klamm.base.errors import CorruptFrame
 from klamm.base.settings.topic import TopicSettings
 from klamm.log import retention
 from klamm.log.disk import Disk, File
@@ -21,6 +22,8 @@ from klamm.log.segment import CLEANED, DELETED, SNAPSHOT, SUFFIXES, SWAP, Segmen
 from klamm.protocol.records.reader import Record, read_records
 
 _base_of = attrgetter("base_offset")
+# A batch that decompresses to more is not searched for a timestamp.
+_MOST_INFLATED = 32 << 20
 
 
 class Segments:
@@ -225,8 +228,14 @@ class Segments:
                 return TimestampedOffset(newest, record.offset, found.header.leader_epoch)
         return TimestampedOffset(newest, found.header.last_offset, found.header.leader_epoch)
 
-    def _records(self, segment: Segment, found: Found) -> list[Record]:
-        return list(read_records(self.file_of(segment).pread(found.size, found.position)))
+    def _records(self, segment: Segment, found: Found) -> Iterator[Record]:
+        """One by one. Of a batch that nobody can read, which is a client's own fault, its first offset is all we know."""
+        batch = self.file_of(segment).pread(found.size, found.position)
+        try:
+            yield from read_records(batch, max_size=_MOST_INFLATED)
+        except CorruptFrame:
+            header = found.header
+            yield Record(header.base_offset, header.max_timestamp)
 
     def aborted(self, start: int, end: int) -> list[AbortedTransaction]:
         """The aborted transactions that a reader of these offsets must know of."""

@@ -45,6 +45,14 @@ _LONG_MAX = (1 << 63) - 1
 # The smallest thing that could be a message of any format; below it the length itself is nonsense.
 _MIN_LENGTH = 14
 _SHOWN_ERRORS = 3
+# Of the records to blame, the answer names so many.
+_MOST_ERRORS = 10_000
+# How much more than max.message.bytes a batch may hold when it is decompressed, and how many records it may have: at
+# all, and where each must be looked at.
+_MOST_INFLATION = 10
+_LEAST_RECORD_BYTES = 7
+_USUAL_RECORD_BYTES = 8
+_LOOKED_AT = 100_000
 # How compressed bytes begin. Raw snappy begins with nothing in particular, so it has no row.
 _FIRST_BYTES = {
     Codec.GZIP: b"\x1f\x8b",
@@ -83,6 +91,9 @@ class Rules:
         "is_special",
         "level",
         "max_bytes",
+        "max_count",
+        "max_inflated",
+        "max_looked_at",
         "max_size",
         "name",
         "segment_bytes",
@@ -94,6 +105,11 @@ class Rules:
         self.max_bytes = settings.max_message_bytes
         self.segment_bytes = settings.segment_bytes
         self.max_size = min(self.max_bytes, self.segment_bytes)
+        # Deviation: Kafka decompresses and parses whatever it takes. A batch of a few bytes may claim two billion
+        # records, or really hold fifteen million that are empty.
+        self.max_inflated = _MOST_INFLATION * self.max_bytes
+        self.max_count = self.max_inflated // _LEAST_RECORD_BYTES
+        self.max_looked_at = max(_LOOKED_AT, self.max_bytes // _USUAL_RECORD_BYTES)
         self.before_max_ms = settings.message_timestamp_before_max_ms
         self.after_max_ms = settings.message_timestamp_after_max_ms
         self.is_compacted = "compact" in settings.cleanup_policy
@@ -129,7 +145,7 @@ def examine(data: Writable, rules: Rules, now: int) -> Writable:
     """Every check on a client's bytes, in Kafka's order. Returns the one batch to append, or raises."""
     batch = _only_batch(data)
     header = _check_header(batch, rules)
-    _check_counts(header)
+    _check_counts(header, rules)
     if rules.uses_append_time:
         batch = _to_append_time(batch, header, rules, now)
     elif header.is_log_append_time:
@@ -215,7 +231,12 @@ def check_size(batch: Writable, rules: Rules) -> None:
         )
 
 
-def _check_counts(header: BatchHeader) -> None:
+def _check_counts(header: BatchHeader, rules: Rules) -> None:
+    if header.count > rules.max_count:
+        raise ApiError(
+            ErrorCode.INVALID_RECORD,
+            f"The batch counts {header.count} records, more than a batch here can hold.",
+        )
     if header.count <= 0 or header.count != header.last_offset_delta + 1:
         raise ApiError(
             ErrorCode.INVALID_RECORD,
@@ -231,7 +252,7 @@ def _to_append_time(batch: Writable, header: BatchHeader, rules: Rules, now: int
     if header.is_log_append_time:
         errors = [
             RecordError(index, "Only the broker may set the timestamp type to LogAppendTime.")
-            for index in range(header.count)
+            for index in range(min(header.count, _MOST_ERRORS))
         ]
         raise _bad_timestamps(errors)
     stamp_append_time(batch, 0, now)
@@ -247,8 +268,13 @@ def _needs_records(header: BatchHeader, rules: Rules, now: int) -> bool:
 
 
 def _check_records(batch: Writable, header: BatchHeader, rules: Rules, now: int) -> None:
+    if header.count > rules.max_looked_at:
+        raise ApiError(
+            ErrorCode.INVALID_RECORD,
+            f"The batch has {header.count} records; {rules.max_looked_at} can be checked.",
+        )
     try:
-        records = list(read_records(batch))
+        records = list(read_records(batch, max_size=rules.max_inflated))
     except CorruptFrame as e:
         raise ApiError(ErrorCode.INVALID_RECORD, str(e)) from None
     if rules.is_compacted:
@@ -278,20 +304,22 @@ def _check_keys(records: list[Record], rules: Rules) -> None:
     if errors:
         shown = "; ".join(f"{e.batch_index}: {e.message}" for e in errors[:_SHOWN_ERRORS])
         raise RejectedRecords(
-            ErrorCode.INVALID_RECORD, f"{len(errors)} records were rejected: {shown}", errors
+            ErrorCode.INVALID_RECORD,
+            f"{len(errors)} records were rejected: {shown}",
+            errors[:_MOST_ERRORS],
         )
 
 
 def _bad_timestamps(errors: list[RecordError]) -> RejectedRecords:
     # The sentence of Kafka: tools show it.
     message = "One or more records have been rejected due to invalid timestamp"
-    return RejectedRecords(ErrorCode.INVALID_TIMESTAMP, message, errors)
+    return RejectedRecords(ErrorCode.INVALID_TIMESTAMP, message, errors[:_MOST_ERRORS])
 
 
 def _recompress(batch: Writable, rules: Rules) -> Writable:
     assert rules.codec is not None
     try:
-        rewritten = rewrite_codec(batch, rules.codec, rules.level)
+        rewritten = rewrite_codec(batch, rules.codec, rules.level, max_size=rules.max_inflated)
     except CorruptFrame as e:
         raise ApiError(ErrorCode.INVALID_RECORD, str(e)) from None
     check_size(rewritten, rules)

@@ -31,6 +31,7 @@ METADATA_LOG = "__cluster_metadata-0"
 Offsets = dict[TopicPartition, int]
 # Runs flushes, side by side if it can; an OSError of any of them is raised.
 RunFlushes = Callable[[Sequence[Flush]], None]
+_CHECKPOINTS = (RECOVERY_POINTS, HIGH_WATERMARKS, LOG_STARTS, CLEANER_OFFSETS)
 # File systems take names of 255 bytes, and a topic's may have 249.
 _MAX_NAME = 255
 
@@ -39,15 +40,14 @@ class LogDirectory:
     """One entry of log.dirs. `was_clean` tells whether the last broker here had time to close its logs."""
 
     __slots__ = (
-        "cleaner_offsets",
+        "_checkpointed",
+        "_outdated",
+        "_unreadable",
         "disk",
         "failure",
-        "high_watermarks",
         "id",
-        "log_starts",
         "logs",
         "path",
-        "recovery_points",
         "was_clean",
     )
 
@@ -58,13 +58,31 @@ class LogDirectory:
         self.logs: dict[TopicPartition, Log] = {}
         # What took the directory offline. It is final: after a failed write or sync nobody knows what is on the disk.
         self.failure: OSError | None = None
-        self.recovery_points = read_offsets(disk, f"{path}/{RECOVERY_POINTS}")
-        self.high_watermarks = read_offsets(disk, f"{path}/{HIGH_WATERMARKS}")
-        self.log_starts = read_offsets(disk, f"{path}/{LOG_STARTS}")
-        # Up to where each log is compacted.
-        self.cleaner_offsets = read_offsets(disk, f"{path}/{CLEANER_OFFSETS}")
+        # What the checkpoint files say, or will say when the worker has written them.
+        self._checkpointed = {file: read_offsets(disk, f"{path}/{file}") for file in _CHECKPOINTS}
+        # Files that still speak of an earlier topic of a name that is in use again.
+        self._outdated: set[str] = set()
+        # Logs that are there but could not be opened. What is written of them stays: it tells what was safe.
+        self._unreadable: set[TopicPartition] = set()
         # The marker goes before anything is written: a crash from here on must not look like a clean stop.
         self.was_clean, _ = take_clean_shutdown(disk, path)
+
+    @property
+    def recovery_points(self) -> Offsets:
+        return self._checkpointed[RECOVERY_POINTS]
+
+    @property
+    def high_watermarks(self) -> Offsets:
+        return self._checkpointed[HIGH_WATERMARKS]
+
+    @property
+    def log_starts(self) -> Offsets:
+        return self._checkpointed[LOG_STARTS]
+
+    @property
+    def cleaner_offsets(self) -> Offsets:
+        """Up to where each log is compacted."""
+        return self._checkpointed[CLEANER_OFFSETS]
 
     def partitions_on_disk(self) -> set[TopicPartition]:
         found = set()
@@ -84,32 +102,46 @@ class LogDirectory:
         now: int,
         producer_expiry_ms: int,
     ) -> Log:
-        if name in self.cleaner_offsets and not self.disk.exists(f"{self.path}/{name}"):
-            # That was an earlier topic of this name.
-            del self.cleaner_offsets[name]
-        log = Log.open(
-            self.disk,
-            f"{self.path}/{name}",
-            settings,
-            now=now,
-            clean=self.was_clean,
-            recovery_point=self.recovery_points.get(name, 0),
-            log_start_offset=self.log_starts.get(name, 0),
-            topic_id=topic_id,
-            producer_expiry_ms=producer_expiry_ms,
-        )
+        """Afterwards, and before anything is appended, the caller writes the `outdated_checkpoints`."""
+        if not self._has_files(name):
+            self._forget_namesakes(name)
+        try:
+            log = Log.open(
+                self.disk,
+                f"{self.path}/{name}",
+                settings,
+                now=now,
+                clean=self.was_clean,
+                recovery_point=self.recovery_points.get(name, 0),
+                log_start_offset=self.log_starts.get(name, 0),
+                topic_id=topic_id,
+                producer_expiry_ms=producer_expiry_ms,
+            )
+        except (OSError, ApiError):
+            self._unreadable.add(name)
+            raise
         self.logs[name] = log
         return log
 
+    def _forget_namesakes(self, name: TopicPartition) -> None:
+        """What checkpoints say of the name is about an earlier topic, and must not be believed after a crash.
+
+        Its other partitions, if there are, will want the same: all that is no longer there goes at once.
+        """
+        for file, offsets in self._checkpointed.items():
+            if name in offsets:
+                # Another dict: the old one may just be on its way to the disk.
+                self._checkpointed[file] = {
+                    each: at for each, at in offsets.items() if self._has_files(each)
+                }
+                self._outdated.add(file)
+
+    def _has_files(self, name: TopicPartition) -> bool:
+        return self.disk.exists(f"{self.path}/{name}")
+
     def forget(self, name: TopicPartition) -> Log | None:
         """Take a log out of the directory's books; its files are the caller's to delete."""
-        for offsets in (
-            self.recovery_points,
-            self.high_watermarks,
-            self.log_starts,
-            self.cleaner_offsets,
-        ):
-            offsets.pop(name, None)
+        self._unreadable.discard(name)
         return self.logs.pop(name, None)
 
     def set_aside(self, name: TopicPartition) -> str:
@@ -130,38 +162,39 @@ class LogDirectory:
 
     # -- checkpoints: what is worth writing now, if anything; writing syncs, so the shell does it in a worker thread ----
 
+    def outdated_checkpoints(self) -> list[Checkpoint]:
+        outdated, self._outdated = self._outdated, set()
+        return [Checkpoint(self.disk, f"{self.path}/{f}", self._checkpointed[f]) for f in outdated]
+
     def new_recovery_points(self) -> Checkpoint | None:
-        before = self.recovery_points
-        self.recovery_points = {name: log.recovery_point for name, log in self.logs.items()}
-        return self._checkpoint(RECOVERY_POINTS, before, self.recovery_points)
+        points = {name: log.recovery_point for name, log in self.logs.items()}
+        return self._changed(RECOVERY_POINTS, points)
 
     def new_log_starts(self) -> Checkpoint | None:
-        before = self.log_starts
         # Kafka lists only logs that begin inside their first segment; for the others the file name says it. Here they
         # stay on the list until older segments are gone for good: else a crash would bring deleted records back.
-        self.log_starts = {
+        starts = {
             name: log.start_offset
             for name, log in self.logs.items()
             if log.start_offset > log.sure_start_offset
         }
-        return self._checkpoint(LOG_STARTS, before, self.log_starts)
+        return self._changed(LOG_STARTS, starts)
 
     def new_high_watermarks(
         self, high_watermarks: Mapping[TopicPartition, int]
     ) -> Checkpoint | None:
-        before = self.high_watermarks
-        self.high_watermarks = {
-            name: high_watermarks[name] for name in self.logs if name in high_watermarks
-        }
-        return self._checkpoint(HIGH_WATERMARKS, before, self.high_watermarks)
+        ours = {name: high_watermarks[name] for name in self.logs if name in high_watermarks}
+        return self._changed(HIGH_WATERMARKS, ours)
 
-    def new_cleaner_offset(self, name: TopicPartition, offset: int) -> Checkpoint:
-        """Written when a log was compacted up to the offset; logs that are gone are left out."""
+    def new_cleaner_offset(self, name: TopicPartition, offset: int) -> Checkpoint | None:
+        """A log was compacted up to the offset; those that are gone are left out."""
         known = {each: at for each, at in self.cleaner_offsets.items() if each in self.logs}
-        self.cleaner_offsets = known | {name: offset}
-        return Checkpoint(self.disk, f"{self.path}/{CLEANER_OFFSETS}", self.cleaner_offsets)
+        return self._changed(CLEANER_OFFSETS, known | {name: offset})
 
-    def _checkpoint(self, file: str, before: Offsets, now: Offsets) -> Checkpoint | None:
+    def _changed(self, file: str, offsets: Offsets) -> Checkpoint | None:
+        before = self._checkpointed[file]
+        now = {name: before[name] for name in self._unreadable if name in before} | offsets
+        self._checkpointed[file] = now
         return None if before == now else Checkpoint(self.disk, f"{self.path}/{file}", now)
 
     @property

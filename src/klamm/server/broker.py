@@ -24,6 +24,7 @@ from klamm.replication.waiting import Waiting
 from klamm.server.api_table import BROKER, CONTROLLER, ServedApi, served
 from klamm.server.fetching import Fetching
 from klamm.server.heavy.turns import Turns
+from klamm.server.loops.checkpointer import Checkpointer
 from klamm.server.loops.flusher import Flusher
 from klamm.server.loops.quorum_loop import MetadataQuorum
 from klamm.server.metadata_answers import MetadataAnswers
@@ -50,6 +51,7 @@ class Broker:
         self.quorum = quorum
         self.node_id = settings.node.node_id
         self.flusher = Flusher(self._log_failed)
+        self.checkpointer = Checkpointer()
         self.replicas = Replicas(
             self.node_id,
             directories,
@@ -97,6 +99,7 @@ class Broker:
             log.error("a partition is offline: %s", problem)
         for partition in self.replicas:
             _tell_recovery(partition)
+        self._write_outdated_checkpoints()
         self.quorum.on_change(self.follow)
 
     def follow(self, image: ClusterImage, delta: Delta) -> Iterator[None]:
@@ -115,6 +118,7 @@ class Broker:
             for problem in self.replicas.follow_topic(image, topic, now):
                 if problem is not None:
                     log.error("a partition is offline: %s", problem)
+                self._write_outdated_checkpoints()
                 yield
         for key in delta.changed_configs:
             if key.resource_type == ResourceType.TOPIC:
@@ -124,6 +128,15 @@ class Broker:
                     self.replicas.reconfigure(image, name)
                     yield
         self._forget_partitions()
+
+    def _write_outdated_checkpoints(self) -> None:
+        """A topic has the name of one that was deleted: what was written down of that one goes before the first append."""
+        for directory in self.replicas.directories:
+            for checkpoint in directory.outdated_checkpoints():
+                try:
+                    self.checkpointer.write_now(checkpoint)
+                except OSError as e:
+                    self.directory_failed(directory, e)
 
     def _delete(self, partition: Partition, now: int) -> None:
         try:
@@ -208,6 +221,7 @@ class Broker:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
         await self.flusher.close()
+        await self.checkpointer.close()
 
 
 def _tell_recovery(partition: Partition) -> None:

@@ -61,7 +61,7 @@ class Dispatcher:
         if route is None:
             return self._unsupported_version(connection, api, version, correlation_id)
         call = Call(self._broker, connection, api, route, version, correlation_id)
-        call.client_id, body_at = _read_client_id(frame, client_size, route.has_flexible_header)
+        call.client_id, body_at = read_client_id(frame, client_size, route.has_flexible_header)
         return self._answer(call, frame, body_at)
 
     def _answer(self, call: Call, frame: memoryview, body_at: int) -> Answer | Parked | None:
@@ -96,6 +96,9 @@ class Dispatcher:
             reply = await later
             if isinstance(reply, Generator):
                 reply = await self._turns.finish(reply)
+        except CorruptFrame as e:
+            call.connection.refuse(str(e))
+            return
         except Exception as e:  # noqa: BLE001 - as in _answer
             reply = self._failed(call, request, e)
         if not isinstance(reply, Parked):
@@ -131,7 +134,7 @@ def _cost(size: int) -> int:
     return size + min(64 * size, OBJECT_ROOM)
 
 
-def _read_client_id(frame: memoryview, size: int, is_flexible: bool) -> tuple[str | None, int]:
+def read_client_id(frame: memoryview, size: int, is_flexible: bool) -> tuple[str | None, int]:
     """The client id keeps its old encoding, a two-byte length, in the flexible header too."""
     at = _HEADER.size
     client_id = None

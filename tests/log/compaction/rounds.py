@@ -1,5 +1,7 @@
 """Keyed records, and whole rounds of compaction in one call: what a shell divides between its loop and a worker."""
 
+from itertools import pairwise
+
 from klamm.base.settings.topic import TopicSettings
 from klamm.log import scan
 from klamm.log.compaction import selection
@@ -107,13 +109,14 @@ def records_of(log: Log) -> list[tuple[int, bytes | None, bytes | None]]:
     return found
 
 
-def check_indexes(disk: Disk, log: Log) -> None:
-    """Every entry of a sealed segment's offset index leads to the batch that it names."""
-    for segment in log.segments()[:-1]:
+def check_files(disk: Disk, log: Log) -> None:
+    """Segments do not overlap, and every entry of an offset index leads to the batch that it names."""
+    for segment, following in pairwise(log.segments()):
         found = {
             (each.header.last_offset, each.position)
             for each in scan.headers(segment.file, 0, segment.size)
         }
+        assert max((last for last, _ in found), default=-1) < following.base_offset
         index = OffsetIndex.parse(disk.read(segment.path(INDEX)))
         bases = [segment.base_offset + offset for offset in index.offsets]
         assert set(zip(bases, index.positions, strict=True)) <= found

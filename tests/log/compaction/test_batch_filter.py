@@ -202,6 +202,23 @@ def test_committed_data_of_a_producer_that_aborted_before_stays() -> None:
     assert walk.meet(marker, at=3) is marker
 
 
+def test_committed_data_of_a_producer_that_aborts_later_stays() -> None:
+    walk = Pass(aborted=[AbortedTransaction(PRODUCER, 10, 11, 12)])
+    data = keyed((b"a", b"1"), producer=(PRODUCER, 0, 0), transactional=True)
+
+    assert walk.meet(data, at=0) is data
+
+
+def test_marker_is_judged_by_the_data_since_the_one_before_it() -> None:
+    walk = Pass()
+    walk.meet(keyed((b"a", b"1"), producer=(PRODUCER, 0, 0), transactional=True), at=0)
+    walk.meet(a_marker(PRODUCER, abort=False), at=1)
+
+    second = walk.meet(a_marker(PRODUCER, abort=False), at=2)
+
+    assert read_header(again(second)).delete_horizon == NOW + RETENTION
+
+
 def test_data_outside_the_transaction_of_another_producer_stays() -> None:
     data = keyed((b"a", b"1"), producer=(8, 0, 0))
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
 from klamm.controller.topics import MAX_RECORDS
 from klamm.protocol.messages.create_topics import (
     CreatableTopic,
@@ -20,10 +20,14 @@ if TYPE_CHECKING:
 
 # About ten milliseconds of the controller's time.
 _PORTION = 100
+# To say no to each item takes time too.
+_ABSURD = 2 * MAX_RECORDS
 
 
 def refuse_too_many(items: int) -> None:
     # Deviation: Kafka counts the records that come out of a request, which takes it as long as to decide it.
+    if items > _ABSURD:
+        raise CorruptFrame(f"{items} changes in one request; {MAX_RECORDS} are allowed")
     if items > MAX_RECORDS:
         text = "Unable to perform excessively large batch operation."
         raise ApiError(ErrorCode.POLICY_VIOLATION, text)

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from klamm.base.errors import ApiError
-from klamm.base.ids import TopicPartition
+from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.settings.cleaner import CleanerSettings
 from klamm.base.settings.declare import read_theme
 from klamm.log.compaction import selection
@@ -41,8 +40,8 @@ class CleanerLoop:
         # Waits for the worker, and for the disk.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="klamm-cleaner")
         self.worker = worker_for(broker.replicas.directories[0].disk)
-        # Logs with something in them that cannot be read: they are left alone until the next start.
-        self.uncleanable: set[TopicPartition] = set()
+        # Those with something in them that cannot be read: they are left alone until the next start.
+        self.uncleanable: set[Partition] = set()
 
     async def run(self) -> None:
         while True:
@@ -80,7 +79,7 @@ class CleanerLoop:
             return await self._clean(partition, dirt)
         except (ApiError, WorkerDied) as e:
             log.error("cannot compact, left alone until restart: %s: %s", partition.name, e)
-            self.uncleanable.add(partition.name)
+            self.uncleanable.add(partition)
         except CannotStartWorker as e:
             log.warning("cannot compact for now: %s", e)
         except OSError as e:
@@ -90,7 +89,9 @@ class CleanerLoop:
 
     async def _dirtiest(self) -> tuple[Partition, Dirt] | None:
         candidates = []
-        for count, partition in enumerate(list(self._broker.replicas)):
+        partitions = list(self._broker.replicas)
+        self.uncleanable.intersection_update(partitions)
+        for count, partition in enumerate(partitions):
             if self._is_compacted(partition):
                 try:
                     dirt = self._measure(partition)
@@ -108,7 +109,7 @@ class CleanerLoop:
             "compact" in partition.settings.cleanup_policy
             and partition.log.segment_count > 1
             and not partition.is_offline
-            and partition.name not in self.uncleanable
+            and partition not in self.uncleanable
         )
 
     def _measure(self, partition: Partition) -> Dirt:
@@ -145,6 +146,10 @@ class CleanerLoop:
             load_factor=settings.io_buffer_load_factor,
         )
         plan = await self._beside(self.worker.begin, asked.job, settings.io_max_bytes_per_second)
+        if plan.end_offset == dirt.first_dirty_offset:
+            raise ApiError(
+                ErrorCode.KAFKA_STORAGE_ERROR, "log.cleaner.dedupe.buffer.size is too small"
+            )
         size = partition.log.size_bytes()
         for group in plan.groups:
             copied = await self._beside(self.worker.copy, group)
@@ -159,7 +164,7 @@ class CleanerLoop:
             f"{size}->{partition.log.size_bytes()}",
             time.monotonic() - started,
         )
-        return plan.end_offset > dirt.first_dirty_offset
+        return True
 
     async def _make_safe(self, partition: Partition, dirt: Dirt) -> bool:
         """Sync the log and write down that it is: recovery never looks for lost bytes where compaction left gaps."""
@@ -171,7 +176,7 @@ class CleanerLoop:
             return False
         checkpoint = self._broker.replicas.home_of(partition).new_recovery_points()
         if checkpoint is not None:
-            await self._beside(checkpoint.write)
+            await self._broker.checkpointer.write(checkpoint)
         return self._is_ours(partition)
 
     async def _swap_in(self, partition: Partition, asked: Round, copied: Copied) -> bool:
@@ -185,7 +190,9 @@ class CleanerLoop:
         if self._is_ours(partition):
             home = self._broker.replicas.home_of(partition)
             await self._beside(home.disk.fsync_dir, partition.log.directory)
-            await self._beside(home.new_cleaner_offset(partition.name, end_offset).write)
+            checkpoint = home.new_cleaner_offset(partition.name, end_offset)
+            if checkpoint is not None:
+                await self._broker.checkpointer.write(checkpoint)
 
     async def _beside(
         self,

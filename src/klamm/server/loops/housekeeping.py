@@ -125,6 +125,6 @@ class Housekeeping:
             checkpoint = wanted(directory) if directory.is_online else None
             if checkpoint is not None:
                 try:
-                    await asyncio.get_running_loop().run_in_executor(None, checkpoint.write)
+                    await self._broker.checkpointer.write(checkpoint)
                 except OSError as e:
                     self._broker.directory_failed(directory, e)

@@ -1,10 +1,12 @@
 """The memory that all connections together may hold: parts of frames, parked requests, answers that nobody reads.
 
 Nothing is reserved: a connection pays for bytes when they are here and gets them back when they are gone. When the
-budget is used up nothing more is read into partial frames. The one whose frame is nearest to its end goes on all the
+budget is used up nothing more is read into large frames. The one whose frame is nearest to its end goes on all the
 same, so that there is always one who will give bytes back; the others stand in line. Whoever holds memory then and
-does not move is closed after seconds instead of a minute, and if unread answers alone go beyond the budget, those that
-have waited longest are given up.
+does not move is closed after seconds instead of a minute.
+
+Small frames and unread answers cannot wait outside. Should they bring the total to a quarter more than the budget (and
+one frame), those that have been here longest are given up.
 """
 
 from __future__ import annotations
@@ -30,12 +32,12 @@ class Budget:
         "_complaints",
         "_limits",
         "_line",
+        "_most",
         "_ticket",
         "_turn",
         "_turn_since",
         "is_used_up",
         "limit",
-        "long_answers",
         "receiving",
         "unread",
         "used",
@@ -43,13 +45,13 @@ class Budget:
 
     def __init__(self, limits: Limits, buffers: ReceiveBuffers, complaints: Complaints) -> None:
         self.limit = limits.max_held_bytes
+        # Above this somebody has to go. The frame of the one who may go on has room beside the others.
+        self._most = self.limit + self.limit // 4 + limits.max_request_bytes
         self.used = 0
         self.is_used_up = False
         # Connections with part of a frame, and those whose client does not read, the longest first.
-        self.receiving: set[Connection] = set()
+        self.receiving: dict[Connection, None] = {}
         self.unread: dict[Connection, None] = {}
-        # How many long answers are under way; each keeps files open.
-        self.long_answers = 0
         self._limits = limits
         self._buffers = buffers
         self._complaints = complaints
@@ -62,20 +64,23 @@ class Budget:
 
     def charge(self, size: int) -> None:
         self.used += size
-        if self.used > self.limit and not self.is_used_up:
-            self._run_out()
+        if self.used > self.limit:
+            if not self.is_used_up:
+                self._run_out()
+            if self.used > self._most:
+                self._give_up_oldest()
 
     def give_back(self, size: int) -> None:
         self.used -= size
         if self.is_used_up:
             self._serve_line()
 
-    def may_receive(self, connection: Connection) -> bool:
-        return self.used <= self.limit or connection is self._turn
-
     def stand_in_line(self, *connections: Connection) -> None:
+        """Unless there is room, or it is its turn."""
+        if self.used <= self.limit:
+            return
         for connection in connections:
-            missing = connection.wait_for_memory()
+            missing = None if connection is self._turn else connection.wait_for_memory()
             if missing is not None:
                 self._ticket += 1
                 heappush(self._line, (missing, self._ticket, connection))
@@ -83,17 +88,9 @@ class Budget:
 
     def leave(self, connection: Connection) -> None:
         """Its frame is complete, or it is gone."""
-        self.receiving.discard(connection)
+        self.receiving.pop(connection, None)
         if connection is self._turn:
             self._turn = None
-
-    def give_up_unread(self) -> None:
-        """Unread answers cannot wait outside: above a quarter more than the budget the oldest go."""
-        if self.used > self.limit + self.limit // 4:
-            for connection in list(self.unread):
-                if self.used <= self.limit:
-                    return
-                connection.abort("its answers are not read and memory is short")
 
     def close(self) -> None:
         if self._alarm is not None:
@@ -111,6 +108,14 @@ class Budget:
         )
         self._alarm = loop.call_later(_LOOK_EVERY_SECONDS, self._look)
         self.stand_in_line(*self.receiving)
+
+    def _give_up_oldest(self) -> None:
+        for connection in [*self.unread, *self.receiving]:
+            if self.used <= self.limit:
+                return
+            # Who stands in line has done no wrong: it takes no more.
+            if connection is not self._turn and not connection.is_short_of_memory:
+                connection.abort("memory is short and it is the slowest")
 
     def _serve_line(self) -> None:
         """Let go on who fits; if nobody does, the one with the least to come."""

@@ -63,6 +63,7 @@ class Connection(asyncio.BufferedProtocol):
         "_max_size",
         "_moved_at",
         "_out",
+        "_outbox",
         "_parked_cost",
         "_partial",
         "_progress",
@@ -89,6 +90,7 @@ class Connection(asyncio.BufferedProtocol):
         self._dispatch = dispatch
         self._buffers = shared.buffers
         self._budget = shared.budget
+        self._outbox = shared.outbox
         self._max_size = shared.limits.max_request_bytes
         self._transport: asyncio.Transport | None = None
         self._has_asked = False
@@ -165,7 +167,7 @@ class Connection(asyncio.BufferedProtocol):
             self._unblock(_CHOKED)
         else:
             self._blocked &= ~_CHOKED
-            self._send_long()
+            self._outbox.send_soon(self._send_piece)
 
     # -- what handlers call ---------------------------------------------------------------------------------------
 
@@ -197,7 +199,12 @@ class Connection(asyncio.BufferedProtocol):
 
     def may_answer_long(self) -> bool:
         """Whether an answer may be sent piece by piece: only so many, since they keep files open."""
-        return self._budget.long_answers < _MOST_LONG_ANSWERS
+        return self._outbox.count < _MOST_LONG_ANSWERS
+
+    def refuse(self, why: str) -> None:
+        """The client sent what makes no sense."""
+        self.listener.complain("closed a connection", f"{self.peer_host}:{self.peer_port}", why)
+        self.close()
 
     def close(self) -> None:
         """Close when what was answered is sent."""
@@ -224,11 +231,14 @@ class Connection(asyncio.BufferedProtocol):
         return self._blocked == _SHORT
 
     def wait_for_memory(self) -> int | None:
-        """Read no more of the frame at hand; says how much is missing. None: nothing is read now anyway."""
-        if self._partial is None or self._blocked:
+        """Read no more of the frame at hand; says how much is missing. None: it is small, or not read now anyway."""
+        partial = self._partial
+        if partial is None or self._blocked:
+            return None
+        if partial.size <= self.listener.limits.small_request_bytes:
             return None
         self._block(_SHORT)
-        return self._partial.missing
+        return partial.missing
 
     def go_on(self) -> None:
         self._unblock(_SHORT)
@@ -281,7 +291,7 @@ class Connection(asyncio.BufferedProtocol):
         while end - at >= 4:
             (size,) = _SIZE.unpack_from(view, at)
             if size > self._max_size or size < 0:
-                self._refuse(f"a frame of {size} bytes; {self._max_size} are allowed")
+                self.refuse(f"a frame of {size} bytes; {self._max_size} are allowed")
                 return
             stop = at + 4 + size
             if stop > end:
@@ -303,9 +313,9 @@ class Connection(asyncio.BufferedProtocol):
         partial.filled = self._progress = left
         if self._has_asked:
             self._moved_at = self.last_active
-        self._budget.receiving.add(self)
+        self._budget.receiving[self] = None
         self._charge(left)
-        if not self._budget.may_receive(self):
+        if self._budget.is_used_up:
             self._budget.stand_in_line(self)
 
     def _receive(self, partial: PartialFrame, nbytes: int) -> None:
@@ -321,7 +331,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         if partial.filled == len(partial.view):
             partial.grow()
-        if not self._budget.may_receive(self):
+        if self._budget.is_used_up:
             self._budget.stand_in_line(self)
 
     def _keep(self, view: memoryview, at: int, end: int) -> None:
@@ -343,7 +353,7 @@ class Connection(asyncio.BufferedProtocol):
         try:
             answer = self._dispatch(self, frame)
         except CorruptFrame as e:
-            self._refuse(str(e))
+            self.refuse(str(e))
             return
         if isinstance(answer, tuple):
             self._out += answer
@@ -355,10 +365,6 @@ class Connection(asyncio.BufferedProtocol):
         elif answer is not None:
             self._queue(answer)
 
-    def _refuse(self, why: str) -> None:
-        self.listener.complain("closed a connection", f"{self.peer_host}:{self.peer_port}", why)
-        self.close()
-
     # -- answers --------------------------------------------------------------------------------------------------
 
     def _queue(self, answer: Answer) -> None:
@@ -367,9 +373,9 @@ class Connection(asyncio.BufferedProtocol):
                 self._write()
             self._block(_SENDING)
             self._long = answer
-            self._budget.long_answers += 1
+            self._outbox.count += 1
             self._charge(answer.cost())
-            self._send_long()
+            self._outbox.send_soon(self._send_piece)
             return
         self._out += answer
         for part in answer:
@@ -391,8 +397,8 @@ class Connection(asyncio.BufferedProtocol):
         if self._blocked & _CHOKED:
             self._count_unsent()
 
-    def _send_long(self) -> None:
-        """One piece in a turn of the loop, and the next when the client has taken it: others are served between."""
+    def _send_piece(self) -> None:
+        """The next piece of a long answer; the one behind it when the client has taken this one."""
         long, transport = self._long, self._transport
         if long is None or transport is None or self._blocked & (_CHOKED | _CLOSING):
             return
@@ -405,11 +411,11 @@ class Connection(asyncio.BufferedProtocol):
             self._end_long(long)
             self._unblock(_SENDING)
         elif not self._blocked & _CHOKED:
-            asyncio.get_running_loop().call_soon(self._send_long)
+            self._outbox.send_soon(self._send_piece)
 
     def _end_long(self, long: LongAnswer) -> None:
         self._long = None
-        self._budget.long_answers -= 1
+        self._outbox.count -= 1
         self._release(long.cost())
 
     def _count_unsent(self) -> None:
@@ -418,7 +424,6 @@ class Connection(asyncio.BufferedProtocol):
         before, self._unsent = self._unsent, self._transport.get_write_buffer_size()
         self._budget.unread.setdefault(self)
         self._charge(self._unsent - before)
-        self._budget.give_up_unread()
 
     # -- memory and flow ------------------------------------------------------------------------------------------
 
@@ -439,7 +444,7 @@ class Connection(asyncio.BufferedProtocol):
             self._buffers.give_back(partial)
         if self._long is not None:
             self._long = None
-            self._budget.long_answers -= 1
+            self._outbox.count -= 1
         self._held = None
         self._out = []
         self._unsent = self._parked_cost = 0

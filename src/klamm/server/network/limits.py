@@ -16,6 +16,9 @@ _SHARE_OF_MEMORY = 4
 _MOST_MEMORY = 512 << 20
 # max.connections is without limit unless somebody sets it. The files of the log need descriptors as well.
 _SHARE_OF_FILES = 0.8
+# Kafka's 50 are gone in two milliseconds when a thousand clients come back at once; who is dropped tries again after a
+# second. The kernel cuts it to its own limit.
+_LEAST_BACKLOG = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +41,8 @@ class Limits:
     frame_seconds: float = 60.0
     # The same while others wait for the memory.
     frame_seconds_when_short: float = 5.0
+    # Requests up to this size do not wait for memory: a batch of the usual largest size is one.
+    small_request_bytes: int = 2 * 1024 * 1024
     # How long the one who may go on, though the memory is used up, has for its frame.
     turn_seconds: float = 10.0
     # What is left to send when a connection is closed.
@@ -56,7 +61,7 @@ def limits_of(network: NetworkSettings) -> Limits:
         connections_per_ip_overrides=network.connections_per_ip_overrides(),
         max_connection_rate=network.max_connection_creation_rate,
         max_idle_seconds=None if idle_ms < 0 else idle_ms / 1000,
-        backlog=network.socket_listen_backlog_size,
+        backlog=max(network.socket_listen_backlog_size, _LEAST_BACKLOG),
     )
 
 

@@ -5,6 +5,9 @@ Knows parts and their sizes, not what they say.
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
 from klamm.server.network.limits import READ_AT_ONCE
@@ -15,6 +18,8 @@ Buffer = bytes | bytearray | memoryview
 LONG_BYTES = 2 * 1024 * 1024
 # What a part costs beyond its own bytes, in memory.
 _PART_COST = 256
+# Pieces of long answers that are sent in one turn of the loop, before others are served again.
+_PIECES_IN_A_TURN = 4
 
 
 class Unread(Protocol):
@@ -70,3 +75,29 @@ class LongAnswer:
             self._at += 1
             self._start = 0
         return data
+
+
+class Outbox:
+    """Whose turn it is: hundreds of clients may want their next piece at the same moment."""
+
+    __slots__ = ("_is_sending", "_waiting", "count")
+
+    def __init__(self) -> None:
+        # Long answers under way; each keeps files open.
+        self.count = 0
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._is_sending = False
+
+    def send_soon(self, send_piece: Callable[[], None]) -> None:
+        self._waiting.append(send_piece)
+        if not self._is_sending:
+            self._is_sending = True
+            asyncio.get_running_loop().call_soon(self._send)
+
+    def _send(self) -> None:
+        for _ in range(min(_PIECES_IN_A_TURN, len(self._waiting))):
+            self._waiting.popleft()()
+        if self._waiting:
+            asyncio.get_running_loop().call_soon(self._send)
+        else:
+            self._is_sending = False

@@ -9,10 +9,11 @@ from klamm.server.network.budget import Budget
 from klamm.server.network.buffers import ReceiveBuffers
 from klamm.server.network.complaints import Complaints
 from klamm.server.network.limits import Limits
+from klamm.server.network.long_answer import Outbox
 
 
 class Shared:
-    __slots__ = ("admission", "budget", "buffers", "complaints", "limits")
+    __slots__ = ("admission", "budget", "buffers", "complaints", "limits", "outbox")
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -20,6 +21,7 @@ class Shared:
         self.buffers = ReceiveBuffers()
         self.complaints = Complaints(logging.getLogger(__package__))
         self.budget = Budget(limits, self.buffers, self.complaints)
+        self.outbox = Outbox()
 
     def close(self) -> None:
         self.budget.close()

@@ -1,0 +1,56 @@
+"""Drives atheris: coverage of klamm's own code, the compiled decoders among it, says which inputs are worth keeping.
+
+Runs in a process of its own, since libFuzzer never returns: `python -m fuzz.guided TARGET SECONDS CORPUS`.
+"""
+
+import hashlib
+import logging
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+_MOST_MEMORY_MB = 2048
+_LONGEST_INPUT = 64 * 1024
+
+
+def is_available() -> bool:
+    return find_spec("atheris") is not None
+
+
+def fuzz(target: str, seconds: int, corpus: Path) -> bool:
+    """False if there is a finding; libFuzzer has told about it then, and left the input in the corpus's parent."""
+    command = [sys.executable, "-m", "fuzz.guided", target, str(seconds), str(corpus)]
+    return subprocess.run(command, check=False).returncode == 0
+
+
+def _main(name: str, seconds: str, corpus: str) -> None:
+    import atheris
+
+    with atheris.instrument_imports(include=["klamm"]):
+        from fuzz.targets import TARGETS
+        from klamm.protocol import compile as codecs
+
+    compiled = codecs._compile
+    # The decoders are written at run time, so no import brings them in.
+    codecs._compile = lambda *args: atheris.instrument_func(compiled(*args))  # type: ignore[assignment]
+    logging.getLogger("klamm").setLevel(logging.ERROR)
+    target = TARGETS[name]
+    folder = Path(corpus)
+    folder.mkdir(parents=True, exist_ok=True)
+    for seed in target.seeds():
+        (folder / hashlib.sha1(seed).hexdigest()).write_bytes(seed)
+    options = [
+        f"-max_total_time={seconds}",
+        f"-rss_limit_mb={_MOST_MEMORY_MB}",
+        f"-max_len={_LONGEST_INPUT}",
+        f"-artifact_prefix={folder.parent}/finding-{name}-",
+        "-print_final_stats=1",
+        "-verbosity=1",
+    ]
+    atheris.Setup([sys.argv[0], *options, corpus], target.check)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])
