@@ -17,9 +17,8 @@ def main(arguments: Sequence[str]) -> int:
     # What a broker tells its operator about bad clients is not what we look for.
     logging.getLogger("klamm").setLevel(logging.ERROR)
     if options.replay is not None:
-        TARGETS[options.target[0]].check(options.replay.read_bytes())
-        print("nothing found")
-        return 0
+        (name,) = options.target or ("requests",)
+        return 0 if _replay(name, options.replay) else 1
     names = options.target or list(TARGETS)
     seconds = max(1, options.seconds // len(names))
     is_guided = options.engine == "atheris" or (options.engine == "auto" and guided.is_available())
@@ -51,6 +50,16 @@ def _mutate(name: str, seconds: int, seed: int) -> bool:
         file=sys.stderr,
     )
     return False
+
+
+def _replay(name: str, path: Path) -> bool:
+    target = TARGETS[name]
+    try:
+        target.check(path.read_bytes())
+    finally:
+        target.close()
+    print("nothing found")
+    return True
 
 
 def _parser() -> argparse.ArgumentParser:

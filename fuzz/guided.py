@@ -7,6 +7,7 @@ import hashlib
 import logging
 import subprocess
 import sys
+import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -25,7 +26,7 @@ def fuzz(target: str, seconds: int, corpus: Path) -> bool:
 
 
 def _main(name: str, seconds: str, corpus: str) -> None:
-    import atheris
+    import atheris  # type: ignore[import-untyped]
 
     with atheris.instrument_imports(include=["klamm"]):
         from fuzz.targets import TARGETS
@@ -33,11 +34,13 @@ def _main(name: str, seconds: str, corpus: str) -> None:
 
     compiled = codecs._compile
     # The decoders are written at run time, so no import brings them in.
-    codecs._compile = lambda *args: atheris.instrument_func(compiled(*args))  # type: ignore[assignment]
+    codecs._compile = lambda *args: atheris.instrument_func(compiled(*args))
     logging.getLogger("klamm").setLevel(logging.ERROR)
     target = TARGETS[name]
     folder = Path(corpus)
     folder.mkdir(parents=True, exist_ok=True)
+    # libFuzzer ends the process without a word; what targets leave behind goes with the folder.
+    tempfile.tempdir = str(folder.parent)
     for seed in target.seeds():
         (folder / hashlib.sha1(seed).hexdigest()).write_bytes(seed)
     options = [

@@ -87,12 +87,15 @@ def fuzz(
     """How many inputs were tried, and the first that is a finding."""
     end = None if seconds is None else monotonic() + seconds
     tried = 0
-    for data in inputs(target, seed):
-        if tried == runs or (end is not None and monotonic() > end):
-            break
-        tried += 1
-        try:
-            target.check(data)
-        except Exception as problem:  # noqa: BLE001 - whatever comes out of a target is a finding
-            return tried, Found(data, problem)
+    try:
+        for data in inputs(target, seed):
+            if tried == runs or (end is not None and monotonic() > end):
+                break
+            tried += 1
+            try:
+                target.check(data)
+            except Exception as problem:  # noqa: BLE001 - whatever comes out of a target is a finding
+                return tried, Found(data, problem)
+    finally:
+        target.close()
     return tried, None

@@ -12,12 +12,18 @@ class Finding(Exception):
     """What must not happen, happened."""
 
 
+def _nothing() -> None:
+    pass
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     name: str
     # Raises only what is a finding.
     run: Callable[[bytes], None]
     seeds: Callable[[], Sequence[bytes]]
+    # Lets go of what the runs needed.
+    close: Callable[[], None] = _nothing
 
     def check(self, data: bytes) -> None:
         """Run it, and watch the time."""

@@ -76,7 +76,6 @@ class _Stage:
         self._loop = asyncio.new_event_loop()
         self._complaints = _Complaints()
         logging.getLogger("klamm").addHandler(self._complaints)
-        logging.getLogger("klamm").propagate = False
         self._open()
 
     def _open(self) -> None:
@@ -101,6 +100,11 @@ class _Stage:
         )
         listener = cast(Listener, _Listener())
         self._dispatch = Dispatcher(broker, broker.apis_of(listener), broker.tasks)
+
+    def end(self) -> None:
+        self.close()
+        self._loop.close()
+        logging.getLogger("klamm").removeHandler(self._complaints)
 
     def close(self) -> None:
         self._loop.run_until_complete(self._node.stop())
@@ -175,4 +179,10 @@ def _a_produce() -> ProduceRequest:
     )
 
 
-BROKER = Target("broker", _run, _seeds)
+def _close() -> None:
+    if _stage.cache_info().currsize:
+        _stage().end()
+        _stage.cache_clear()
+
+
+BROKER = Target("broker", _run, _seeds, _close)

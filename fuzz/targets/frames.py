@@ -171,4 +171,12 @@ def _seeds() -> Sequence[bytes]:
     return [step + b"".join(kinds[i : i + 3]) for step in steps for i in range(0, len(kinds), 2)]
 
 
-FRAMES = Target("frames", _run, _seeds)
+def _close() -> None:
+    if _stage.cache_info().currsize:
+        loop, shared = _stage()
+        shared.close()
+        loop.close()
+        _stage.cache_clear()
+
+
+FRAMES = Target("frames", _run, _seeds, _close)

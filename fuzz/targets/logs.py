@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 from fuzz.target import Target
 from klamm.base.errors import ApiError, CorruptFrame
@@ -14,7 +15,7 @@ from klamm.testing.memory_disk import MemoryDisk
 
 _NOW = 1_750_000_000_000
 _MOST = 1 << 20
-_SETTINGS = (
+_SETTINGS: tuple[dict[str, Any], ...] = (
     {},
     {"cleanup_policy": ("compact",)},
     {"compression_type": "zstd"},

@@ -103,6 +103,21 @@ def test_timestamps_lead_to_records_that_are_left(disk: MemoryDisk) -> None:
     assert (found.timestamp, found.offset) == (NOW + 50, 12)
 
 
+def test_aborted_data_goes_though_its_marker_stands_behind_what_is_cleaned(
+    disk: MemoryDisk,
+) -> None:
+    log = a_log(disk, SETTINGS)
+    append(log, keyed((b"a", b"1"), producer=(7, 0, 0), transactional=True))
+    put(log, (b"b", b"2"))
+    log.roll(NOW)
+    end_transaction(log, 7, abort=True)
+
+    clean(disk, log, SETTINGS)
+
+    assert records_of(log) == [(1, b"b", b"2")]
+    assert log.aborted_transactions(0, log.end_offset) == [(7, 0)]
+
+
 # Segments and files ----------------------------------------------------------------------------
 
 

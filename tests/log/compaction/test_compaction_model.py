@@ -136,6 +136,11 @@ class CompactionAgainstLists(RuleBasedStateMachine):
         offset = end_transaction(self.log, producer, abort=abort).base_offset
         self.history.append(Written(offset, offset, [], producer, aborts=abort))
 
+    @rule(pairs=SOME_PAIRS, producer=st.sampled_from(TRANSACTIONAL), abort=st.booleans())
+    def write_a_whole_transaction(self, pairs: list[Pair], producer: int, abort: bool) -> None:
+        self._write_as(producer, pairs, transactional=True)
+        self.end_a_transaction(producer, abort)
+
     @rule(producer=st.sampled_from(IDEMPOTENT + TRANSACTIONAL))
     def retry_the_last_batch(self, producer: int) -> None:
         own = [w for w in self.history if w.producer == producer and w.aborts is None]
@@ -164,10 +169,9 @@ class CompactionAgainstLists(RuleBasedStateMachine):
 
     # Cleaning ----------------------------------------------------------------------------------
 
-    @rule(map_bytes=st.sampled_from([1 << 12, 1 << 12, 24 * 4]))
-    def compact(self, map_bytes: int) -> None:
-        self.log.roll(self.now)
-        self.flush()
+    @rule(map_bytes=st.sampled_from([1 << 12, 1 << 12, 24 * 4]), abort=st.none() | st.booleans())
+    def compact(self, map_bytes: int, abort: bool | None) -> None:
+        self._seal_everything(abort)
         before, bases = self.batches(), [s.base_offset for s in self.log.segments()]
         bound = measure(self.log, SETTINGS, self.checkpoint, self.now).end_offset
         start = self.checkpoint or 0
@@ -189,10 +193,17 @@ class CompactionAgainstLists(RuleBasedStateMachine):
         self.checkpoint = end
         self._note_kept()
 
-    @rule(steps=st.integers(0, 40), seed=st.integers(0, 2**32))
-    def be_interrupted_while_compacting(self, steps: int, seed: int) -> None:
+    def _seal_everything(self, abort: bool | None) -> None:
+        """abort: how open transactions end, None if they stay open and keep the rest from being compacted."""
+        if abort is not None:
+            for producer in TRANSACTIONAL:
+                self.end_a_transaction(producer, abort)
         self.log.roll(self.now)
         self.flush()
+
+    @rule(steps=st.integers(0, 40), seed=st.integers(0, 2**32), abort=st.none() | st.booleans())
+    def be_interrupted_while_compacting(self, steps: int, seed: int, abort: bool | None) -> None:
+        self._seal_everything(abort)
         before, bases = self.batches(), [s.base_offset for s in self.log.segments()]
         start = self.checkpoint or 0
         bound = measure(self.log, SETTINGS, self.checkpoint, self.now).end_offset
