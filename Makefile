@@ -75,7 +75,8 @@ chaos: setup ## hundreds of crashes, kills and disk faults; everything acknowled
 	@$(BIN)/python -m chaos
 
 .PHONY: fuzz
-fuzz: setup ## throw damaged bytes at every decoder, guided by coverage where atheris is installed
+fuzz: setup ## throw damaged bytes at every decoder, guided by coverage where there is an atheris for the machine
+	@$(UV) sync --quiet --frozen --inexact --group fuzz
 	@$(BIN)/python -m fuzz
 
 .PHONY: clean

@@ -4,6 +4,7 @@ import argparse
 import logging
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -17,6 +18,7 @@ from chaos.power.log_scenario import LogScenario
 from chaos.power.metadata_scenario import MetadataScenario, check_metadata
 from chaos.power.moments import Crash, Recorder, try_all
 from chaos.power.node_scenario import NodeScenario, check_node
+from chaos.real import crowd
 from chaos.real.kill_cycles import Cycle, KillCycles
 
 Promise = TypeVar("Promise")
@@ -29,12 +31,15 @@ def main(arguments: Sequence[str]) -> int:
         "metadata": lambda: _crash_metadata(options.seeds, options.seed),
         "node": lambda: _crash_node(options.seeds, options.seed),
         "kill": lambda: _kill(options.cycles, options.seed),
+        "crowd": lambda: _crowd(options.connections),
     }
     chosen = options.only.split(",") if options.only else list(parts)
     unknown = [name for name in chosen if name not in parts]
     if unknown:
         print(f"chaos: no part {', '.join(unknown)}; there are {', '.join(parts)}", file=sys.stderr)
         return 2
+    # So that brokers go, too, when somebody ends us.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     # Nodes in this process tell of every torn end they cut off.
     logging.getLogger("klamm").setLevel(logging.CRITICAL)
     print(f"seed {options.seed}", flush=True)
@@ -99,10 +104,21 @@ def _tell(cycle: Cycle) -> None:
         print(f"kill: cycle={cycle.number} {cycle.seconds:.1f} s {cycle.verdict}", flush=True)
 
 
+# Connections ------------------------------------------------------------------------------------
+
+
+def _crowd(connections: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="klamm-chaos-") as home:
+        held = crowd.hold(Path(home), connections)
+    print(f"crowd: {held}", flush=True)
+    if not held.is_good:
+        sys.exit(1)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m chaos",
-        description="Crash klamm at every step of long scenarios, and kill it under load.",
+        description="Crash klamm at every step of long scenarios, kill it under load, crowd it.",
         epilog="Faults of disks are in tests/crash/test_disk_faults.py: they are short as they are.",
         allow_abbrev=False,
     )
@@ -110,5 +126,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--cycles", type=int, default=200, metavar="N", help="kills under load [default: 200]")
     add("--seeds", type=int, default=3, metavar="N", help="scenarios of each kind [default: 3]")
     add("--seed", type=int, default=random.randrange(10**6), metavar="N", help="of the first one")
-    add("--only", metavar="A,B", help="of logs, metadata, node, kill")
+    add("--connections", type=int, default=15_000, metavar="N", help="of a crowd [default: 15000]")
+    add("--only", metavar="A,B", help="of logs, metadata, node, kill, crowd")
     return parser

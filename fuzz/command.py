@@ -75,6 +75,6 @@ def _parser() -> argparse.ArgumentParser:
         help="atheris looks at coverage; auto takes it if it is installed [auto]",
     )
     parser.add_argument("--seed", type=int, default=1, help="of the mutations [1]")
-    parser.add_argument("--corpus", type=Path, help="keep atheris's inputs and findings here")
+    parser.add_argument("--corpus", type=Path, help="keep atheris's inputs here")
     parser.add_argument("--replay", type=Path, help="run one input, with --target")
     return parser

@@ -13,6 +13,8 @@ from chaos.power.model import UNCUT, History, Written, producers_after, read_all
 from chaos.power.moments import Recorder
 from klamm.base.ids import TopicPartition, Uuid
 from klamm.base.settings.topic import TopicSettings
+from klamm.log import log as log_module
+from klamm.log import recovery
 from klamm.log.compaction import selection
 from klamm.log.compaction.cleaner import Cleaning
 from klamm.log.compaction.round import Round
@@ -36,6 +38,10 @@ TRANSACTIONAL = (17, 18)
 KEYS = (b"ann", b"bob", b"cid", b"dan")
 
 Promises = Mapping[TopicPartition, History]
+
+# Logs are small here, and clients send only their last batch again.
+log_module.LANDMARK_BYTES = 1_000
+recovery.REREAD_BYTES = 0
 
 # Segments large enough that sealed ones are searched by their index, and small enough to roll often.
 _PLAIN = TopicSettings(

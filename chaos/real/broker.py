@@ -86,6 +86,12 @@ class BrokerProcess:
             line.endswith("\n") and json.loads(line).get("event") == "ready" for line in lines
         )
 
+    def memory_bytes(self) -> int:
+        """What it has resident."""
+        assert self._process is not None
+        pages = Path(f"/proc/{self._process.pid}/statm").read_text().split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
     def log(self) -> str:
         """All that it wrote to its log, over all starts."""
         return (self.home / "stderr").read_text(errors="replace")

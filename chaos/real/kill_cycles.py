@@ -26,7 +26,7 @@ _SETTINGS = {
 }
 _TOPICS: dict[str, dict[str, object]] = {
     "plain": {},
-    "rolling": {"segment_ms": 100},
+    "rolling": {"segment_ms": 200},
     "flushed": {"flush_messages": 1},
 }
 _PLACES = [Place("plain", 0), Place("plain", 1), Place("rolling", 0), Place("flushed", 0)]

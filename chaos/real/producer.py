@@ -14,6 +14,8 @@ from klamm.protocol.records.reader import Record
 # As many as a Java producer; a broker must know as many again after a crash.
 IN_FLIGHT = 5
 _LARGEST_VALUE = 3_000
+# All that is written is read again after every kill: 200 of them must not take all day.
+_PAUSE_SECONDS = 0.002
 
 
 class Place(NamedTuple):
@@ -62,6 +64,7 @@ class Producer:
                         self._unanswered.append(self._next_batch())
                         client.send_batch(*self.place, self._unanswered[-1])
                     self._take_answer(client)
+                    time.sleep(_PAUSE_SECONDS)
         except Gone:
             return
 

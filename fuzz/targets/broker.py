@@ -45,6 +45,7 @@ class _Connection:
     def __init__(self) -> None:
         self.listener = cast(Listener, _Listener())
         self.local_host, self.local_port = "127.0.0.1", 9092
+        self.peer_host = "127.0.0.1"
         self.on_lost: Any = None
 
     def finish(self, answer: Answer | None) -> None: ...

@@ -1,6 +1,7 @@
 """A connection, cut and mangled: frames in any pieces, answers of any kind, a client that reads or does not."""
 
 import asyncio
+import socket
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, cast
@@ -68,11 +69,28 @@ class _Transport:
         assert high == 0
 
 
+class _Socket:
+    """Takes a part of what is sent, or nothing when the client does not read."""
+
+    def __init__(self) -> None:
+        self.takes = True
+
+    def send(self, data: memoryview, flags: int) -> int:
+        if not self.takes:
+            raise BlockingIOError
+        return min(len(data), 1000)
+
+
 class _Zeros:
+    """Bytes that lie in no file."""
+
     size = 1_200_000
 
     def read_part(self, start: int, size: int) -> bytes:
         return bytes(size)
+
+    def place(self) -> None:
+        return None
 
 
 class _Listener:
@@ -108,7 +126,14 @@ def _answer(connection: Connection, frame: memoryview) -> Answer | Parked | None
 async def _feed(data: bytes, shared: Shared) -> None:
     """The first byte of each step says how many bytes come next and what the client does meanwhile."""
     listener = _Listener(shared)
-    connection = Connection(cast(Listener, listener), _answer, shared, "127.0.0.1")
+    client = _Socket()
+    connection = Connection(
+        cast(Listener, listener),
+        _answer,
+        shared,
+        client=cast(socket.socket, client),
+        peer_host="127.0.0.1",
+    )
     transport = _Transport(connection)
     connection.connection_made(cast(asyncio.Transport, transport))
     at = 0
@@ -116,7 +141,7 @@ async def _feed(data: bytes, shared: Shared) -> None:
         step = data[at]
         at += 1
         listener.now += step
-        transport.takes = bool(step & 1)
+        transport.takes = client.takes = bool(step & 1)
         if step & 2:
             transport.drain()
         if step & 4:
@@ -167,8 +192,11 @@ def _seeds() -> Sequence[bytes]:
         return len(payload).to_bytes(4, "big") + payload
 
     kinds = [framed(bytes([kind]) * size) for kind in range(8) for size in (1, 100, 900)]
+    # The client stops reading within a long answer, for which there is no memory.
+    stop_reading = b"".join(bytes([1, byte]) for byte in framed(b"\x02")) + bytes(3)
     steps = (b"\x01", b"\xfd", b"\x02", b"\x07", b"\x80")
-    return [step + b"".join(kinds[i : i + 3]) for step in steps for i in range(0, len(kinds), 2)]
+    mixed = [step + b"".join(kinds[i : i + 3]) for step in steps for i in range(0, len(kinds), 2)]
+    return [*mixed, stop_reading]
 
 
 def _close() -> None:

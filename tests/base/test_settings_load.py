@@ -241,6 +241,8 @@ def test_every_theme_is_a_group_of_the_settings() -> None:
         "topics",
         "log",
         "quorum",
+        "group",
+        "transaction",
         "topic_defaults",
         "static",
     }

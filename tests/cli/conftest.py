@@ -16,6 +16,8 @@ from klamm.cli.app import main
 from support.brokers import start_klamm
 
 OTHER_KAFKA = os.environ.get("KLAMM_TEST_BOOTSTRAP", "")
+# Nobody else comes: the first round of a group need not wait for more members.
+QUICK_GROUPS = {"group.initial.rebalance.delay.ms": 0}
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +47,7 @@ def broker() -> Iterator[str]:
     if OTHER_KAFKA:
         yield OTHER_KAFKA
         return
-    running = start_klamm()
+    running = start_klamm(settings=QUICK_GROUPS)
     yield running.address
     assert running.stop() == 0
 

@@ -15,4 +15,4 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 @pytest.fixture(scope="session")
 def share() -> float:
     """Of the steps of a scenario, those at which a crash is tried."""
-    return 1.0 if os.environ.get("KLAMM_CRASH_ALL") else 0.1
+    return 1.0 if os.environ.get("KLAMM_CRASH_ALL") else 0.06

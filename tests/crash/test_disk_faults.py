@@ -100,10 +100,12 @@ def test_a_read_that_fails(start: Start, shim: Shim):
     assert disks.stop() == 0
 
 
-def test_the_metadata_log_cannot_be_synced(start: Start, shim: Shim):
+@pytest.mark.parametrize("call", ["fsync", "pwrite"])
+def test_the_metadata_log_fails(start: Start, shim: Shim, call: str):
+    """What is known is still told, what would change it is refused."""
     disks = start(environment=shim.environment, metadata_is_doomed=True)
 
-    shim.fail("fsync", errno.EIO, disks.doomed, once=True)
+    shim.fail(call, errno.EIO, disks.doomed, once=True)
     new = CreateTopicsRequest(
         topics=[CreatableTopic(name="new", num_partitions=1, replication_factor=1)],
         timeout_ms=10_000,
@@ -117,6 +119,7 @@ def test_the_metadata_log_cannot_be_synced(start: Start, shim: Shim):
     assert disks.values("safe") == [b"still there"]
     assert disks.produce("doomed") == STORAGE_ERROR
     assert disks.directory_errors() == {"safe": 0, "doomed": STORAGE_ERROR}
+    assert "Traceback" not in disks.broker.log()
     assert disks.stop() != 0
     disks.start_again()
     assert disks.produce("doomed", b"again") == 0
@@ -135,6 +138,9 @@ def test_a_disk_that_is_full(start: Start, tmp_path: Path):
             assert written >= 10
             disks.check_one_went_offline()
             assert disks.stop() == 0
+            disks.start_again()
+            assert disks.values("doomed") == [b"x" * 100_000] * written
+            disks.broker.kill()
     except mounts.CannotMount as e:
         pytest.skip(str(e))
 
@@ -152,3 +158,22 @@ def test_a_disk_that_becomes_read_only(start: Start, tmp_path: Path):
             assert disks.stop() == 0
     except mounts.CannotMount as e:
         pytest.skip(str(e))
+
+
+def test_a_metadata_log_that_nobody_changes_is_found_to_fail(start: Start, shim: Shim):
+    """A leader writes now and then though it has nothing to say; that, too, may meet a broken disk."""
+    disks = start(
+        environment=shim.environment,
+        metadata_is_doomed=True,
+        settings={"metadata.max.idle.interval.ms": 50},
+    )
+
+    shim.fail("pwrite", errno.EIO, disks.doomed)
+
+    def look() -> None:
+        assert disks.directory_errors() == {"safe": 0, "doomed": STORAGE_ERROR}
+
+    eventually(look)
+    assert disks.produce("safe", b"still there") == 0
+    assert "Traceback" not in disks.broker.log()
+    assert disks.stop() != 0

@@ -19,7 +19,7 @@ def test_logs_keep_what_was_synced_and_lose_nothing_valid(seed: int, share: floa
 @pytest.mark.parametrize("seed", range(2))
 def test_the_metadata_log_keeps_what_was_answered(seed: int, share: float):
     scenario = MetadataScenario(seed, share=share)
-    scenario.run(actions=30)
+    scenario.run(actions=20)
 
     assert try_all(scenario.recorder, lambda crash: check_metadata(scenario, crash)) > 0
 
@@ -27,6 +27,6 @@ def test_the_metadata_log_keeps_what_was_answered(seed: int, share: float):
 @pytest.mark.parametrize("seed", range(2))
 def test_a_node_keeps_its_word(seed: int, share: float):
     scenario = NodeScenario(seed, share=share / 2)
-    scenario.run(actions=100)
+    scenario.run(actions=80)
 
     assert try_all(scenario.recorder, check_node) > 0

@@ -45,6 +45,17 @@ def test_batches_in_sequence_are_new():
     assert [producers.send(0, 3), producers.send(3, 2), producers.send(5)] == [None] * 3
 
 
+def test_those_that_were_silent_for_longest_are_forgotten_first():
+    states = ProducerStates()
+    for offset, producer_id in enumerate([1, 2, 3, 4, 1, 5]):
+        states.appended(producer_id, 0, offset, offset, offset, 1000, producer_id == 2)
+
+    states.forget_oldest(3)
+
+    # Of the others, 3 and 4 appended last before 1 did again; 2 has an open transaction.
+    assert [state.producer_id for state in states] == [1, 2, 5]
+
+
 def test_each_of_the_last_five_batches_is_known_with_its_first_offset():
     producers = Producers()
     for sequence in range(0, 12, 2):

@@ -7,7 +7,14 @@ import pytest
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition, Uuid
 from klamm.base.settings.topic import TopicSettings
-from klamm.log.checkpoints import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, read_offsets
+from klamm.log.checkpoints import (
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LOG_STARTS,
+    RECOVERY_POINTS,
+    read_offsets,
+    write_offsets,
+)
 from klamm.log.flush import Flush
 from klamm.log.log import Log
 from klamm.protocol.records.builder import build_batch
@@ -103,6 +110,24 @@ def test_all_checkpoints_are_written_at_the_end_and_found_at_the_start() -> None
     assert (log.start_offset, log.end_offset) == (2, 3)
 
 
+def test_logs_are_closed_some_at_a_time_so_that_files_do_not_run_out() -> None:
+    disk = a_disk()
+    directory = a_directory(disk)
+    for index in range(600):
+        append(open_log(directory, TopicPartition("orders", index)))
+    at_once = []
+
+    def run(flushes: Sequence[Flush]) -> None:
+        at_once.append(len(flushes))
+        one_by_one(flushes)
+
+    directory.close({}, now=NOW, broker_epoch=42, run=run)
+
+    assert sum(at_once) == 600
+    assert max(at_once) <= 256
+    assert set(read_offsets(disk, f"{PATH}/{RECOVERY_POINTS}").values()) == {1}
+
+
 def test_only_what_changed_is_worth_writing() -> None:
     directory = a_directory()
     append(open_log(directory))
@@ -147,6 +172,19 @@ def test_log_starts_are_listed_only_where_the_file_names_do_not_tell() -> None:
     assert checkpoint is not None
     checkpoint.write()
     assert read_offsets(directory.disk, f"{PATH}/{LOG_STARTS}") == {ORDERS: 1}
+
+
+def test_what_recovery_cut_off_does_not_count_as_compacted() -> None:
+    disk = a_disk()
+    append(open_log(a_directory(disk)), 5)
+    write_offsets(disk, f"{PATH}/{CLEANER_OFFSETS}", {ORDERS: 8})
+
+    directory = a_directory(disk)
+    open_log(directory)
+    for checkpoint in directory.outdated_checkpoints():
+        checkpoint.write()
+
+    assert read_offsets(disk, f"{PATH}/{CLEANER_OFFSETS}") == {ORDERS: 5}
 
 
 def test_a_log_that_is_forgotten_is_in_no_checkpoint() -> None:

@@ -1,10 +1,13 @@
 """A listener without a broker: it answers each frame with itself, or as told, so that only the network is under test."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
+from klamm.log.disk import RealFile
+from klamm.log.results import Slice
 from klamm.server.network.connection import PARKED, Answer, Connection, Parked
 from klamm.server.network.limits import Limits
 from klamm.server.network.listener import Listener
@@ -45,11 +48,27 @@ class Zeros:
         self.read += size
         return bytes(size)
 
+    def place(self) -> None:
+        """In no file."""
+
+
+def content(size: int) -> bytes:
+    """So many bytes among which no mistake goes unseen."""
+    return (bytes(range(251)) * (size // 251 + 1))[:size]
+
+
+def in_file(size: int) -> Slice:
+    """The content in a file, behind a byte that is not part of it."""
+    file = RealFile(os.memfd_create("content"))
+    file.pwrite(b"!" + content(size), 0)
+    return Slice(file, 1, size, 0)
+
 
 class Echo:
-    """`park` waits until it is released, `many N` and `long N` are answered with that many bytes."""
+    """`park` waits until it is released, `many N`, `long N` and `file N` are answered with that many bytes."""
 
     def __init__(self) -> None:
+        self.files: list[Slice] = []
         self.parked: list[Connection] = []
         self.handled = 0
         self.long: list[Zeros] = []
@@ -65,6 +84,9 @@ class Echo:
         if word == b"long":
             self.long.append(Zeros(int(size)))
             return LongAnswer([int(size).to_bytes(4, "big"), self.long[-1]])
+        if word == b"file":
+            self.files.append(in_file(int(size)))
+            return LongAnswer([(int(size) + 3).to_bytes(4, "big"), self.files[-1], b"end"])
         return (framed(bytes(frame)),)
 
 

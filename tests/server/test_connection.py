@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import pytest
 import uvloop
 
-from server.echo import an_echo, framed, until
+from server.echo import an_echo, content, framed, until
 
 T = TypeVar("T")
 
@@ -146,3 +146,86 @@ def test_an_answer_whose_file_ends_early_closes_the_connection(run: Callable[...
             assert served.shared.budget.used == served.shared.outbox.count == 0
 
     run(test)
+
+
+@pytest.mark.parametrize("size", [1, 100_000, 30_000_000])
+def test_an_answer_in_a_file_arrives_whole_and_before_the_next(
+    run: Callable[..., Any], size: int
+) -> None:
+    async def test() -> tuple[bytes, bytes, bytes]:
+        async with an_echo() as served:
+            client = await served.connect()
+            client.writer.write(framed(b"first") + framed(b"file %d" % size) + framed(b"next"))
+            first = await client.frame()
+            if size > 10_000_000:
+                # More than the kernel takes: a part of it waits for us to read.
+                await until(lambda: bool(served.shared.budget.unread))
+            answer, following = await client.frame(), await client.frame()
+            assert served.shared.budget.used == served.shared.outbox.count == 0
+            assert answer == content(size) + b"end"
+            return first, answer[-3:], following
+
+    assert run(test) == (b"first", b"end", b"next")
+
+
+def test_an_answer_whose_file_was_cut_closes_the_connection(run: Callable[..., Any]) -> None:
+    async def test() -> None:
+        async with an_echo() as served:
+            client = await served.connect()
+            client.writer.write(framed(b"file 30000000"))
+            await until(lambda: bool(served.shared.budget.unread))
+            served.echo.files[0].file.truncate(10_000_000)
+            assert len(await client.rest()) < 30_000_000
+            assert served.shared.budget.used == served.shared.outbox.count == 0
+
+    run(test)
+
+
+def test_beyond_the_limit_of_long_answers_the_next_is_read_into_memory(
+    run: Callable[..., Any],
+) -> None:
+    size = 30_000_000
+
+    async def test() -> None:
+        async with an_echo() as served:
+            served.shared.outbox.count = 256
+            client = await served.connect()
+            client.writer.write(framed(b"file %d" % size) + framed(b"next"))
+            await until(lambda: bool(served.shared.budget.unread))
+            # Its file may go: nobody will read it any more.
+            served.echo.files[0].file.truncate(0)
+            assert await client.frame() == content(size) + b"end"
+            assert await client.frame() == b"next"
+            assert served.shared.outbox.count == 256
+
+    run(test)
+
+
+def test_who_sends_much_at_once_is_served_a_little_in_each_turn_of_the_loop(
+    run: Callable[..., Any],
+) -> None:
+    """Others have their turn in between."""
+    frames = 40
+
+    async def test() -> int:
+        handled_before_turn = [0]
+        most = 0
+
+        def begin_turn() -> None:
+            nonlocal most
+            most = max(most, served.echo.handled - handled_before_turn[0])
+            handled_before_turn[0] = served.echo.handled
+            if served.echo.handled < frames:
+                loop.call_soon(begin_turn)
+
+        async with an_echo() as served:
+            loop = asyncio.get_running_loop()
+            client = await served.connect()
+            client.writer.write(framed(b"many 1".ljust(1_000_000)) * frames)
+            begin_turn()
+            for _ in range(frames):
+                assert await client.frame() == bytes(1)
+            begin_turn()
+            return most
+
+    assert run(test) <= 2

@@ -33,6 +33,7 @@ _KAFKA = (
     f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}",
     f"org.apache.kafka:kafka-tools:{KAFKA_VERSION}",
 )
+_STREAMS = f"org.apache.kafka:kafka-streams:{KAFKA_VERSION}"
 # Kafka logs through slf4j, which is silent unless something like this stands beside it.
 _LOGGER = "org.slf4j:slf4j-simple:1.7.36"
 
@@ -53,8 +54,19 @@ def classpath() -> str:
 
 def logging_classpath() -> str:
     """The same, and a logger beside it that prints to stderr; -Dorg.slf4j.simpleLogger... says what."""
+    return f"{classpath()}:{_logger()}"
+
+
+def streams_classpath() -> str:
+    """Kafka Streams, the clients it uses, and the same logger."""
+    require_java()
+    streams = cache.directory(f"kafka-streams-{KAFKA_VERSION}", lambda to: _download(to, _STREAMS))
+    return f"{streams}/*:{_logger()}"
+
+
+def _logger() -> str:
     name = _LOGGER.replace(":", "-")
-    return f"{classpath()}:{cache.directory(name, lambda to: _download(to, _LOGGER))}/*"
+    return f"{cache.directory(name, lambda to: _download(to, _LOGGER))}/*"
 
 
 def java_command(
@@ -83,14 +95,14 @@ def java_tool(name: str, *args: str, timeout: float = 60, stdin: str | None = No
     return run_java(f"org.apache.kafka.tools.{name}", *args, timeout=timeout, stdin=stdin)
 
 
-def compiled(source: Path) -> Path:
+def compiled(source: Path, jars: Callable[[], str] = classpath) -> Path:
     """The folder of classes of one Java file, compiled against Kafka's jars once per content."""
     javac = tools.require("javac", why=f"{source.name} is compiled for this test")
     fingerprint = cache.fingerprint(KAFKA_VERSION.encode(), source.read_bytes())
 
     def compile_into(target: Path) -> None:
         command = [javac, "-Xlint:all,-options", "-Werror", "-proc:none"]
-        subprocess.run([*command, "-cp", classpath(), "-d", str(target), str(source)], check=True)
+        subprocess.run([*command, "-cp", jars(), "-d", str(target), str(source)], check=True)
 
     return cache.directory(f"java/{source.stem}-{fingerprint}", compile_into)
 

@@ -57,6 +57,15 @@ class Deadlines(Generic[Key]):
         self._drop_stale_top()
         return self._heap[0][0] if self._heap else None
 
+    def take(self, now: Ms) -> Key | None:
+        """Take out the one key whose time came first; None if there is none yet."""
+        self._drop_stale_top()
+        if not self._heap or self._heap[0][0] > now:
+            return None
+        key = heappop(self._heap)[2]
+        del self._alarms[key]
+        return key
+
     def due(self, now: Ms) -> list[Key]:
         """Take out the keys whose time has come, earliest first."""
         keys: list[Key] = []

@@ -35,6 +35,10 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "topic": Command("klamm.cli.topic", "Create, list, describe, alter and delete topics."),
         "produce": Command("klamm.cli.produce", "Send records from stdin or files."),
         "consume": Command("klamm.cli.consume", "Print the records of a topic."),
+        "group": Command(
+            "klamm.cli.group.command", "List, describe, reset and delete groups, watch their lag."
+        ),
+        "txn": Command("klamm.cli.txn.command", "List, describe and abort transactions."),
         "cluster": Command("klamm.cli.cluster", "Say who is in the cluster."),
     },
     "Look inside": {

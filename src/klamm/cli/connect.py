@@ -1,13 +1,14 @@
 """How the commands reach a cluster: the options they share, the clients, and errors that say what to try.
 
-Speaks only through confluent-kafka, so that it works with any Kafka; imports it when a client is made.
+Speaks through confluent-kafka, and with klamm's own client where that has no call for it; so it works with any Kafka.
+Both are imported when a client is made.
 """
 
 from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar
 
 import typer
 
+from klamm.base.errors import ApiError
 from klamm.base.ids import TopicPartition
 from klamm.cli.output import CommandError, Format, UsageError
 
@@ -22,9 +24,12 @@ if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Producer
     from confluent_kafka.admin import AdminClient, ClusterMetadata
 
+    from klamm.client.cluster import Cluster as Connections
+
 T = TypeVar("T")
 ClientSettings: TypeAlias = Mapping[str, str | int | float | bool]
 
+CLIENT_ID = "klamm-cli"
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
 CONNECT_TIMEOUT_S = 3.0
 ANSWER_TIMEOUT_S = 15.0
@@ -118,10 +123,40 @@ class Cluster:
         with _config_mistakes_as_usage():
             return Consumer(config, logger=_silent_logger())
 
+    def talk(self, what: str, work: Callable[[Connections], Awaitable[T]]) -> T:
+        """For what librdkafka has no call. `work` is done again while that may help."""
+        import asyncio
+
+        from klamm.client.cluster import Cluster as Connections
+        from klamm.client.cluster import ClusterSettings
+
+        protocol = self.properties.get("security.protocol", "plaintext")
+        if protocol.lower() != "plaintext":
+            raise CommandError(what, why=f"this command cannot speak {protocol} yet")
+
+        async def talk() -> T:
+            addresses = [_plain_address(text) for text in self.bootstrap.split(",")]
+            connections = Connections(addresses, ClusterSettings(client_id=CLIENT_ID))
+            try:
+                return await connections.persist(
+                    lambda: work(connections), within_ms=int(ANSWER_TIMEOUT_S * 1000)
+                )
+            finally:
+                connections.close()
+
+        try:
+            return asyncio.run(talk())
+        except ApiError as error:
+            raise CommandError(
+                what,
+                why=f"{error.message or error.code.text} ({error.code.name})",
+                hint=HINTS.get(error.code.name, ""),
+            ) from error
+
     def _config(self, settings: ClientSettings) -> dict[str, str | int | float | bool]:
         return {
             "bootstrap.servers": self.bootstrap,
-            "client.id": "klamm-cli",
+            "client.id": CLIENT_ID,
             **settings,
             **self.properties,
         }
@@ -159,6 +194,11 @@ def parse_address(text: str) -> tuple[str, int]:
             f"{text!r} is not an address", hint="-b HOST:PORT, for example -b 127.0.0.1:9092"
         )
     return host.strip("[]"), int(port)
+
+
+def _plain_address(text: str) -> str:
+    host, port = parse_address(text)
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def answer(future: Future[T], what: str) -> T:
@@ -207,6 +247,9 @@ HINTS = {
     "UNKNOWN_TOPIC_OR_PART": "`klamm topic list` shows what exists, `klamm topic create` makes a topic",
     "_UNKNOWN_TOPIC": "`klamm topic list` shows what exists, `klamm topic create` makes a topic",
     "_UNKNOWN_PARTITION": "`klamm topic describe` shows the partitions",
+    "GROUP_ID_NOT_FOUND": "`klamm group list` shows what exists",
+    "NON_EMPTY_GROUP": "stop its consumers first, or `klamm group remove-member`",
+    "TRANSACTIONAL_ID_NOT_FOUND": "`klamm txn list` shows what exists",
     "TOPIC_ALREADY_EXISTS": "`klamm topic describe` shows it, --if-not-exists accepts it",
     "INVALID_REPLICATION_FACTOR": "`klamm cluster info` shows how many brokers there are; -r 1 needs one",
     "INVALID_PARTITIONS": "a topic can only grow: name more partitions than `klamm topic describe` shows",

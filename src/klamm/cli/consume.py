@@ -1,12 +1,14 @@
-"""`klamm consume`: print the records of topics, from and to where one likes. By assignment: it never joins a group."""
+"""`klamm consume`: print the records of topics, from and to where one likes; or, with -g, as a member of a group."""
 
 from __future__ import annotations
 
 import re
 import time
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -15,6 +17,7 @@ from klamm.base.ids import TopicPartition
 from klamm.cli.connect import (
     DEFAULT_BOOTSTRAP,
     Bootstrap,
+    ClientSettings,
     Cluster,
     Properties,
     command_group,
@@ -22,7 +25,8 @@ from klamm.cli.connect import (
     partitions_of,
     run_typer,
 )
-from klamm.cli.offsets import Span, parse_range, resolve
+from klamm.cli.group import reading
+from klamm.cli.offsets import BEGINNING, END, Range, Span, parse_range, resolve
 from klamm.cli.output import (
     CommandError,
     Format,
@@ -61,6 +65,9 @@ HELP = """Print records, and wait for more until Ctrl-C.
   @1700000000000      from that time on; also @2024-05-01T10:00 (UTC) and @-1h (s, m, h, d)
   A:B, :B             from A up to, but not including, B, then stop
 \b
+-g reads as a member of a group: its partitions, from where the group stopped, and commits what was printed. There
+-o beginning [default] or end says where to begin with what the group has never read.
+\b
 -f prints bytes as they are, without a newline of its own:
   %t topic  %p partition  %o offset  %T timestamp in ms  %k key  %s value  %h headers
   %K and %S length of key and value, -1 for null  %% a percent sign  \\n \\t \\r \\0 \\x1f
@@ -83,6 +90,9 @@ def consume(
     partitions: Annotated[
         list[str] | None, typer.Option("--partitions", "-p", metavar="N[,N...]", help="Only these.")
     ] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", "-g", help="Read as a member of this group.")
+    ] = None,
     count: Annotated[int | None, typer.Option("--count", "-n", min=0, help="Stop after N.")] = None,
     exit_at_end: Annotated[
         bool, typer.Option("--exit", "-e", help="Stop when all is read.")
@@ -100,8 +110,18 @@ def consume(
     output, offset = split_o([*(o or []), *(["json"] if as_json else [])])
     printer = choose_printer(format_text, output)
     wanted = parse_range(offset, now_ms=int(time.time() * 1000))
+    begin = None if group is None else _group_begin(wanted, partitions)
     cluster = Cluster.at(bootstrap, properties)
     admin = cluster.admin()
+    if group is not None and begin is not None:
+        for topic in topics:
+            partitions_of(admin, topic)
+        settings = reading.settings(group, begin=begin, uncommitted=uncommitted)
+        with _consumer(cluster, settings, may_wait=not exit_at_end) as consumer:
+            batches = reading.member_batches(consumer, topics, stop_at_end=exit_at_end)
+            commit = partial(reading.commit, consumer)
+            print_batches(batches, printer, count=count, printed=commit)
+        return
     places = [
         place
         for topic in dict.fromkeys(topics)
@@ -109,15 +129,31 @@ def consume(
     ]
     spans = resolve(admin, places, wanted, committed=not uncommitted, stop_at_end=exit_at_end)
     may_wait = any(span.end is None for span in spans.values())
-    on_error = wait_for_cluster if may_wait else give_up_on_cluster
-    consumer = cluster.consumer(_settings(uncommitted=uncommitted), on_error)
+    with _consumer(cluster, _settings(uncommitted=uncommitted), may_wait=may_wait) as consumer:
+        print_batches(read_batches(consumer, spans), printer, count=count)
+
+
+@contextmanager
+def _consumer(cluster: Cluster, settings: ClientSettings, *, may_wait: bool) -> Iterator[Consumer]:
+    consumer = cluster.consumer(settings, wait_for_cluster if may_wait else give_up_on_cluster)
     try:
-        follow(consumer, spans, printer, count=count)
+        yield consumer
     except KeyboardInterrupt:
         # The usual way to end a consumer, so not a failure.
         pass
     finally:
         consumer.close()
+
+
+def _group_begin(wanted: Range, partitions: Sequence[str] | None) -> str:
+    """What a member may choose: only where to begin, and only if the group has not read the partition before."""
+    begins = {BEGINNING: "earliest", END: "latest"}
+    if partitions is not None or wanted.end is not None or wanted.start not in begins:
+        raise UsageError(
+            "a member of a group reads what it is assigned, from where the group stopped",
+            hint="-g without -p, and -o beginning or end; `klamm group reset-offsets` moves a group",
+        )
+    return begins[wanted.start]
 
 
 def choose_printer(format_text: str | None, output: Format | None) -> Printer:
@@ -168,26 +204,29 @@ def _settings(*, uncommitted: bool) -> dict[str, str | int | float | bool]:
     }
 
 
-def follow(
-    consumer: Consumer,
-    spans: dict[TopicPartition, Span],
+def print_batches(
+    batches: Iterable[list[Message]],
     printer: Printer,
     *,
     count: int | None = None,
+    printed: Callable[[list[Message]], None] | None = None,
 ) -> None:
-    """Print until `count` records are out, all partitions are finished, or someone stops us."""
-    printed = 0
-    if count == 0:
+    """Print until `count` records are out, there are no more, or someone stops us. `printed` hears what is out."""
+    left = count
+    if left == 0:
         return
     if printer is table_line:
         write(TABLE_HEADER)
-    for batch in read_batches(consumer, spans):
-        wanted = batch if count is None else batch[: count - printed]
+    for batch in batches:
+        wanted = batch[:left]
         write(b"".join(map(printer, wanted)))
         flush()
-        printed += len(wanted)
-        if printed == count:
-            return
+        if printed is not None:
+            printed(wanted)
+        if left is not None:
+            left -= len(wanted)
+            if not left:
+                return
 
 
 def read_batches(consumer: Consumer, spans: dict[TopicPartition, Span]) -> Iterator[list[Message]]:

@@ -1,1 +1,1 @@
-"""Groups and transactions; so far only what they leave in their logs. May not know the log or the network."""
+"""Groups and transactions as replayed state machines. May not know the log, the network or the clock."""

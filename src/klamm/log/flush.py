@@ -32,6 +32,9 @@ class Flush:
     # Counts truncations: what was flushed before one says nothing about the log after it.
     generation: int
     loose_snapshot: int | None
+    sealed: int | None
+    # Written for the next recovery; among the files.
+    landmarks: list[str]
     is_done: bool = False
     has_failed: bool = False
 
@@ -60,7 +63,9 @@ class Durability:
         "_flushed_at",
         "_has_new_names",
         "_is_new",
+        "_landmarks",
         "_pending",
+        "_sealed",
         "generation",
         "loose_snapshot",
         "recovery_point",
@@ -70,6 +75,10 @@ class Durability:
         self.recovery_point = recovery_point
         # The oldest snapshot of producers that is not on disk yet. What stands before it must stay.
         self.loose_snapshot: int | None = None
+        # Base offset of the oldest segment that was sealed, and whose indexes are not on disk yet.
+        self._sealed: int | None = None
+        # Files that were written for the next recovery, and are not on disk yet.
+        self._landmarks: list[str] = []
         self._has_new_names = False
         # The name of the log's own directory may not be on disk yet.
         self._is_new = False
@@ -88,6 +97,21 @@ class Durability:
         self._has_new_names = True
         if self.loose_snapshot is None:
             self.loose_snapshot = offset
+
+    def segment_sealed(self, base_offset: int) -> None:
+        self._has_new_names = True
+        if self._sealed is None:
+            self._sealed = base_offset
+
+    def is_promised(self, offset: int) -> bool:
+        """Everything before the offset is safe, or will be when the flush under way has ended."""
+        promised = self._pending.end_offset if self._pending is not None else 0
+        return offset <= max(promised, self.recovery_point)
+
+    def landmark_written(self, paths: list[str]) -> None:
+        """Where the log ends now. Not if that is promised: then a flush could end as if it had synced these files."""
+        self._has_new_names = True
+        self._landmarks += paths
 
     def truncated(self, offset: int) -> None:
         self.recovery_point = min(self.recovery_point, offset)
@@ -139,17 +163,22 @@ class Durability:
             end_offset=end_offset,
             generation=self.generation,
             loose_snapshot=self.loose_snapshot,
+            sealed=self._sealed,
+            landmarks=self._landmarks,
         )
         epochs.is_dirty = self._has_new_names = self._is_new = False
-        self.loose_snapshot = None
+        self.loose_snapshot = self._sealed = None
+        self._landmarks = []
         return self._pending
 
     def _changed_files(self, disk: Disk, directory: str, segments: Segments) -> list[File]:
-        files = segments.files_since(self.recovery_point)
+        first = self.recovery_point if self._sealed is None else self._sealed
+        files = segments.files_since(min(first, self.recovery_point))
         identity = f"{directory}/{PARTITION_METADATA}"
         if self._is_new and disk.exists(identity):
             # Records that survive a crash must not be taken for those of another topic of the name.
             files.append(disk.open(identity))
+        files += [disk.open(path) for path in self._landmarks if disk.exists(path)]
         return files
 
     def _changed_directories(self, directory: str) -> list[str]:
@@ -164,6 +193,9 @@ class Durability:
         epochs.is_dirty |= bool(pending.writes)
         if pending.loose_snapshot is not None:
             self.loose_snapshot = pending.loose_snapshot
+        if pending.sealed is not None:
+            self._sealed = pending.sealed
+        self._landmarks += pending.landmarks
 
     def end(self, flush: Flush, now: int | None) -> None:
         assert flush.is_done, "a flush that failed proves nothing"

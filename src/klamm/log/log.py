@@ -12,8 +12,6 @@ from __future__ import annotations
 from struct import Struct
 from typing import Self
 
-from crc32c import crc32c
-
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
 from klamm.base.ids import Uuid
 from klamm.base.settings.topic import TopicSettings
@@ -47,6 +45,7 @@ from klamm.protocol.records.batch import (
     stamp,
     stamp_append_time,
 )
+from klamm.protocol.records.checksum import crc32c
 
 _unpack_header = HEADER.unpack_from
 # Base offset, length and leader epoch stand side by side: one call stamps a batch.
@@ -54,6 +53,8 @@ _stamp = Struct(">qii").pack_into
 # A known codec, transactional or not, and nothing else.
 _USUAL_ATTRIBUTES = frozenset([*Codec, *(codec | TRANSACTIONAL for codec in Codec)])
 _MAX_NAME = 255
+# How much stands between two places where recovery may begin within a segment.
+LANDMARK_BYTES = 64 * 1024 * 1024
 
 
 class Log:
@@ -62,6 +63,7 @@ class Log:
     __slots__ = (
         "_disk",
         "_durability",
+        "_landmarks",
         "_producer_expiry_ms",
         "_reader",
         "_rules",
@@ -102,6 +104,8 @@ class Log:
         self._reader = Reader(self._segments)
         # Where the newest snapshot of the producers stands, if it is known to be on disk.
         self._snapshot_offset = loaded.snapshot_offset
+        # Where recovery may begin within a segment: (offset, size of the segment then), the newest last.
+        self._landmarks: list[tuple[int, int]] = []
         self._producer_expiry_ms = 0
 
     @classmethod
@@ -306,7 +310,10 @@ class Log:
         if not active.size and active.base_offset == self.end_offset:
             return
         self._write_snapshot()
+        self._durability.segment_sealed(active.base_offset)
         self._segments.roll(self.end_offset, now)
+        # The snapshot of one that stands right here is now the new segment's.
+        self._landmarks = [(at, 0) for at, _ in self._landmarks if at < self.end_offset]
         self._reader.forget()
 
     def _write_snapshot(self) -> None:
@@ -463,6 +470,7 @@ class Log:
         self.start_offset = min(self.start_offset, self.end_offset)
         self._durability.truncated(offset)
         self._snapshot_offset = -1
+        self._landmarks = []
         self._reader.forget()
 
     def reconfigure(self, settings: TopicSettings) -> None:
@@ -478,9 +486,31 @@ class Log:
 
     def begin_flush(self) -> Flush | None:
         """What to fsync, for a worker thread; None if all is on disk. `end_flush` follows when it ran."""
+        self._set_landmark()
         return self._durability.begin(
             self._disk, self.directory, self._segments, self.epochs, self.end_offset
         )
+
+    def _set_landmark(self) -> None:
+        """Once in many bytes: write what spares recovery the reading of all that stands before.
+
+        These are the indexes of the active segment and a snapshot of the producers. They are safe when the recovery
+        point is here: no flush under way reaches as far, and all later ones sync them. The last two are kept, since the
+        newest may stand too near to the end (recovery.py).
+        """
+        active = self._segments.active
+        before = self._landmarks[-1][1] if self._landmarks else 0
+        if active.size - before < LANDMARK_BYTES or not active.is_active:
+            return
+        if self._durability.is_promised(self.end_offset):
+            return
+        if self._snapshot_offset != self.end_offset:
+            self._write_snapshot()
+        snapshot = snapshot_path(self.directory, self.end_offset)
+        self._durability.landmark_written([*active.save_indexes(), snapshot])
+        for offset, _ in self._landmarks[:-1]:
+            self._disk.remove(snapshot_path(self.directory, offset))
+        self._landmarks = [*self._landmarks[-1:], (self.end_offset, active.size)]
 
     def end_flush(self, flush: Flush, now: int | None = None) -> None:
         """The flush ran: everything below its end offset survives a crash."""

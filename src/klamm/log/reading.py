@@ -30,8 +30,9 @@ class Reader:
 
     def __init__(self, segments: Segments) -> None:
         self._segments = segments
-        # Offset -> the segment and the position of the batch that begins, or will begin, with it.
-        self._marks: dict[int, tuple[Segment, int]] = {}
+        # Offset -> the segment, and the position and the size of the batch that holds it. A batch that is still to come
+        # has no size yet.
+        self._marks: dict[int, tuple[Segment, int, int]] = {}
 
     def forget(self) -> None:
         """Positions changed: a segment was begun, cut or dropped."""
@@ -52,7 +53,7 @@ class Reader:
             # Others may read from here too: a group of consumers starts at one place.
             self._mark(offset, *self._locate(offset))
             mark = marks[offset]
-        segment, position = mark
+        segment, position, first = mark
         if segment is active and up_to >= end_offset:
             limit = active.size
             if end_offset not in marks:
@@ -64,27 +65,31 @@ class Reader:
             return None
         file = segment.handle or segments.file_of(segment)
         if size > max_bytes:
-            size = _cut_size(file, position, max_bytes, min_one)
-            if not size:
+            first = first or _batch_size(file, position)
+            if first <= max_bytes:
+                size = max_bytes
+            elif min_one:
+                size = first
+            else:
                 return None
         return Slice(file, position, size, segment.base_offset)
 
-    def _mark(self, offset: int, segment: Segment, position: int) -> None:
+    def _mark(self, offset: int, segment: Segment, position: int, first: int = 0) -> None:
         marks = self._marks
         if len(marks) >= _MAX_MARKS:
             del marks[next(iter(marks))]
-        marks[offset] = (segment, position)
+        marks[offset] = (segment, position, first)
 
-    def _locate(self, offset: int) -> tuple[Segment, int]:
+    def _locate(self, offset: int) -> tuple[Segment, int, int]:
         segments = self._segments
         for segment in segments.since(offset):
             if segment.size:
-                position = _walk(
+                found = _walk(
                     segments.file_of(segment), segment.lookup(offset), segment.size, offset
                 )
-                if position is not None:
-                    return segment, position
-        return segments.active, segments.active.size
+                if found is not None:
+                    return segment, *found
+        return segments.active, segments.active.size, 0
 
     def _limit(self, segment: Segment, up_to: int, end_offset: int) -> int:
         """The position in the segment before which everything stands below the offset."""
@@ -92,24 +97,21 @@ class Reader:
         if up_to >= (end_offset if next_base is None else next_base):
             return segment.size
         mark = self._marks.get(up_to)
-        limiting, position = mark or self._locate(up_to)
+        limiting, position, first = mark or self._locate(up_to)
         if limiting is segment:
             if mark is None:
-                self._mark(up_to, segment, position)
+                self._mark(up_to, segment, position, first)
             return position
         return segment.size if limiting.base_offset > segment.base_offset else 0
 
 
-def _cut_size(file: File, position: int, max_bytes: int, min_one: bool) -> int:
-    """How much to return where more is there than asked for."""
-    first: int = _LENGTH.unpack(file.pread(_LENGTH.size, position + LENGTH_AT))[0] + LOG_OVERHEAD
-    if first <= max_bytes:
-        return max_bytes
-    return first if min_one else 0
+def _batch_size(file: File, position: int) -> int:
+    length: int = _LENGTH.unpack(file.pread(_LENGTH.size, position + LENGTH_AT))[0]
+    return length + LOG_OVERHEAD
 
 
-def _walk(file: File, position: int, end: int, offset: int) -> int | None:
-    """Where the batch stands that holds the offset, or the first behind it; scan.headers without an object per batch."""
+def _walk(file: File, position: int, end: int, offset: int) -> tuple[int, int] | None:
+    """Position and size of the batch that holds the offset, or the first behind it; no object per batch."""
     unpack = _PLACE.unpack_from
     while position + HEADER_SIZE <= end:
         data = file.pread(_WINDOW, position)
@@ -119,7 +121,7 @@ def _walk(file: File, position: int, end: int, offset: int) -> int | None:
         while at <= last:
             base, length, delta = unpack(data, at)
             if base + delta >= offset:
-                return position + at
+                return position + at, length + LOG_OVERHEAD
             if length + LOG_OVERHEAD < HEADER_SIZE:
                 return None
             at += length + LOG_OVERHEAD

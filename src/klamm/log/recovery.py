@@ -1,12 +1,14 @@
 """Opening a partition's directory: what is there, where it ends, and what it says of producers and leaders.
 
 After a clean stop nothing is rescanned: the end is found from the last index entry, the producers in the newest
-snapshot. After a crash every segment above the recovery point is read again, checked, and cut at the first batch that
-is not whole. What lies below the recovery point was safe on disk: damage there is reported, never cut.
+snapshot. After a crash what stands above the recovery point is read again, checked, and cut at the first batch that is
+not whole; reading begins at the last landmark before (log.py), or else where that segment begins. What lies
+below the recovery point was safe on disk: damage there is reported, never cut.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -35,6 +37,8 @@ from klamm.log.state.producers import ProducerStates
 from klamm.protocol.records.batch import check_crc
 
 TEMPORARY = ".tmp"
+# A snapshot knows only the last batch of a producer, but clients may send the last five again: so much is read in any case.
+REREAD_BYTES = 8 * 1024 * 1024
 _BASE_DIGITS = 20
 
 
@@ -248,6 +252,23 @@ def _forget_snapshots_after(disk: Disk, directory: str, offset: int) -> None:
     _remove(disk, directory, SNAPSHOT, [at for at in offsets if at > offset])
 
 
+def _aborted_before(segment: Segment, offset: int) -> Iterator[AbortedTransaction]:
+    """Those whose marker stands before the offset. Entries that came later may be torn, and say anything."""
+    previous = segment.base_offset
+    for entry in segment.aborted():
+        if not previous < entry.last_offset < offset:
+            return
+        previous = entry.last_offset
+        yield entry
+
+
+class _Landmark(NamedTuple):
+    """Where a batch begins, in a segment of which all that stands before is known to be good."""
+
+    offset: int
+    position: int
+
+
 class _Recovery:
     """One pass over the segments that a crash may have hurt."""
 
@@ -266,6 +287,7 @@ class _Recovery:
         self._segments = segments
         self._settings = settings
         self._recovery_point = recovery_point
+        self._is_compacted = "compact" in settings.cleanup_policy
         self._scanned = self._cut = 0
         self._damaged: list[int] = []
 
@@ -274,26 +296,34 @@ class _Recovery:
         first = max(
             (i for i, s in enumerate(segments) if s.base_offset <= self._recovery_point), default=0
         )
-        base = segments[first].base_offset
+        landmark = self._find_landmark(first)
+        base = segments[first].base_offset if landmark is None else landmark.offset
         epochs = _read_epochs(
-            self._disk, self._directory, self._files, segments[:first], log_start_offset
+            self._disk,
+            self._directory,
+            self._files,
+            segments[: first + (landmark is not None)],
+            log_start_offset,
         )
         epochs.truncate_from_end(base)
         producers = _load_producers(
             self._disk, self._directory, self._files, segments[: first + 1], base
         )
-        _forget_snapshots_after(self._disk, self._directory, base)
+        _forget_stray_snapshots(self._disk, self._directory, self._files, segments, base)
         end = base
         for number in range(first, len(segments)):
             segment = segments[number]
-            if segment.base_offset < end:
+            if number > first and segment.base_offset < end:
                 raise DamagedLog(segments[number - 1].path(), 0)
             if number > first and self._is_behind_a_hole(segment, end):
                 self._drop(segments, number)
                 break
-            self._write_snapshot(segment.base_offset, producers)
             size = segment.size
-            end = self._recover_segment(segment, epochs, producers)
+            if number == first and landmark is not None:
+                end = self._recover_segment(segment, epochs, producers, landmark)
+            else:
+                self._write_snapshot(segment.base_offset, producers)
+                end = self._recover_segment(segment, epochs, producers)
             if segment.size < size:
                 self._drop(segments, number + 1)
                 self._cut_file(segment, size)
@@ -317,24 +347,43 @@ class _Recovery:
         Compaction leaves holes too, so this is asked only where it cannot have been, and never of a log whose
         recovery point is unknown: then nothing says that the hole is new.
         """
-        return (
-            segment.base_offset > end
-            and self._recovery_point > 0
-            and "compact" not in self._settings.cleanup_policy
-        )
+        return segment.base_offset > end and self._recovery_point > 0 and not self._is_compacted
+
+    def _find_landmark(self, number: int) -> _Landmark | None:
+        """The last one in this segment that was safe, and far enough from the end; None if there is none."""
+        segment = self._segments[number]
+        behind = sum(each.size for each in self._segments[number + 1 :])
+        for offset in reversed(self._files.of(SNAPSHOT)):
+            if segment.base_offset < offset <= self._recovery_point:
+                position = segment.position_of(offset)
+                if position is not None and segment.size - position + behind >= REREAD_BYTES:
+                    path = snapshot_path(self._directory, offset)
+                    if producer_snapshot.parse(self._disk.read(path)) is not None:
+                        return _Landmark(offset, position)
+        return None
 
     def _recover_segment(
-        self, segment: Segment, epochs: LeaderEpochs, producers: ProducerStates
+        self,
+        segment: Segment,
+        epochs: LeaderEpochs,
+        producers: ProducerStates,
+        landmark: _Landmark | None = None,
     ) -> int:
         """Read it all, rebuild its indexes, cut behind the last good batch; returns the offset behind that."""
-        size, end, last = segment.size, segment.base_offset, -1
+        size, end, start = segment.size, segment.base_offset, 0
         aborted: list[AbortedTransaction] = []
-        segment.reset(self._settings)
-        for found, batch in scan.batches(segment.file, 0, size):
+        if landmark is None:
+            segment.reset(self._settings)
+        else:
+            end, start = landmark
+            aborted += _aborted_before(segment, end)
+            segment.resume(self._settings, end, start)
+        last_base = previous_end = end
+        for found, batch in scan.batches(segment.file, start, size):
             header = found.header
             if header.base_offset < end:
-                if check_crc(batch):
-                    # Checksums do not cover offsets, and whole batches never go back: one before it is not as written.
+                if last_base > previous_end and not self._is_compacted and check_crc(batch):
+                    # Checksums do not cover offsets: not this whole batch, the one that came too early is wrong.
                     raise DamagedLog(segment.path(), found.position)
                 break
             if not check_crc(batch) or header.last_offset > segment.offset_limit:
@@ -347,11 +396,13 @@ class _Recovery:
             if entry is not None:
                 aborted.append(entry)
             segment.count(found.size, header.last_offset, header.max_timestamp)
-            last, end = header.base_offset, header.last_offset + 1
-        if segment.size < size and (end < self._recovery_point or self._damaged[-1:] == [last]):
+            last_base, previous_end, end = header.base_offset, end, header.last_offset + 1
+        if segment.size < size and (
+            end < self._recovery_point or self._damaged[-1:] == [last_base]
+        ):
             # Or the last batch is damaged, and so may be its length: then nobody knows where the next one begins.
             raise DamagedLog(segment.path(), segment.size)
-        self._scanned += size
+        self._scanned += size - start
         segment.replace_aborted(aborted)
         segment.seal()
         return end

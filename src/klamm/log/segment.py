@@ -41,6 +41,7 @@ class Segment:
         "_knows_max_timestamp",
         "_max_entries",
         "_roll_ms",
+        "_saved",
         "_time_index",
         "base_offset",
         "byte_limit",
@@ -77,6 +78,8 @@ class Segment:
         self.handle: File | None = None
         self._index: OffsetIndex | None = None
         self._time_index: TimeIndex | None = None
+        # Of how many entries of the indexes in memory the files have the same; none if they hold something else.
+        self._saved = (0, 0)
         self._max_entries = 0
         self._roll_ms = _NEVER
         self._created = 0
@@ -117,6 +120,7 @@ class Segment:
             self.write = self.handle.pwrite
             self.load_max_timestamp()
             self._index, self._time_index = self._load_indexes()
+            self._saved = (0, 0)
             self.unindexed_bytes = self.size - self._index.last_position()
             self._created = now
         self.configure(settings, jitter_ms)
@@ -206,7 +210,22 @@ class Segment:
         self.size = self.unindexed_bytes = 0
         self.max_timestamp, self.max_timestamp_offset = -1, self.base_offset
         self._knows_max_timestamp = True
-        self._index, self._time_index = OffsetIndex(), TimeIndex()
+        self._index, self._time_index, self._saved = OffsetIndex(), TimeIndex(), (0, 0)
+        self.configure(settings)
+
+    def resume(self, settings: TopicSettings, offset: int, position: int) -> None:
+        """Like `reset`, but over what stands behind the position: before it lie good batches, up to the offset."""
+        index, times = OffsetIndex.parse(self._read(INDEX)), TimeIndex.parse(self._read(TIME_INDEX))
+        # What was written to the files later may have been torn.
+        index.cut_at_first_fall()
+        index.truncate(offset - self.base_offset)
+        times.truncate(offset - self.base_offset)
+        self.reset(settings)
+        self._index, self._time_index = index, times
+        self.size = position
+        self.unindexed_bytes = position - index.last_position()
+        # Each entry of the one came with one of the other, if there was a newer time to tell.
+        self._find_max_timestamp(times.last(), index.last_position())
         self.configure(settings)
 
     def seal(self) -> None:
@@ -214,9 +233,28 @@ class Segment:
         if self._index is None or self._time_index is None:
             return
         self._time_index.append(self.max_timestamp, self.max_timestamp_offset - self.base_offset)
-        self._disk.write(self.path(INDEX), self._index.to_bytes())
-        self._disk.write(self.path(TIME_INDEX), self._time_index.to_bytes())
+        self.save_indexes()
         self.close()
+
+    def save_indexes(self) -> list[str]:
+        """Write what is new in the indexes to their files; returns these."""
+        assert self._index is not None
+        assert self._time_index is not None
+        entries, times = self._saved
+        parts = {
+            self.path(INDEX): (self._index.to_bytes(entries), entries * offset_index.ENTRY_SIZE),
+            self.path(TIME_INDEX): (
+                self._time_index.to_bytes(times),
+                times * time_index.ENTRY_SIZE,
+            ),
+        }
+        for path, (content, position) in parts.items():
+            file = self._disk.open(path, create=True)
+            file.truncate(position)
+            file.pwrite(content, position)
+            file.close()
+        self._saved = (len(self._index), len(self._time_index))
+        return list(parts)
 
     def cut(self, offset: int, position: int) -> None:
         """Forget the batches from this position on; the offset is the first that goes. Only while active."""
@@ -224,6 +262,7 @@ class Segment:
         assert self._time_index is not None
         self.file.truncate(position)
         self.size = position
+        self._saved = (0, 0)
         self._index.truncate(offset - self.base_offset)
         self._time_index.truncate(offset - self.base_offset)
         self._cut_aborted(offset)
@@ -274,6 +313,19 @@ class Segment:
         last = offset_index.last_entry(self._disk.open(self.path(INDEX)))
         return last[1] if last and last[1] < self.size else 0
 
+    def position_of(self, offset: int) -> int | None:
+        """Where a batch begins with the offset; None if the index on disk does not lead near it."""
+        if not self._disk.exists(self.path(INDEX)):
+            return None
+        index = self._disk.open(self.path(INDEX))
+        position = offset_index.search(index, offset - self.base_offset)
+        if not position or not self._has_batch_at(position, offset):
+            return None
+        for found in scan.headers(self.file, position, self.size):
+            if found.header.base_offset >= offset:
+                return found.position if found.header.base_offset == offset else None
+        return None
+
     def find(self, offset: int, file: File | None = None) -> Found | None:
         """The batch that holds the offset, or the first behind it; None if the segment ends before."""
         file = file or self.file
@@ -290,10 +342,27 @@ class Segment:
         if self.size <= offset_index.USUAL_INTERVAL_BYTES:
             return 0
         position = offset_index.search(self._open_index(INDEX), relative)
-        if position >= self.size:
+        if position and not self._has_batch_at(position, offset):
             self.rebuild_indexes()
             position = offset_index.search(self._open_index(INDEX), relative)
         return position
+
+    # Indexes can be derived, so nobody waits for them to reach the disk, and a crash may leave them torn. An entry is
+    # believed only if it leads to a batch that is what the entry says; a wrong one makes the search longer at most.
+
+    def _has_batch_at(self, position: int, up_to: int) -> bool:
+        for found in scan.headers(self.file, position, self.size, window=scan.ONE_HEADER):
+            return self.base_offset <= found.header.base_offset <= up_to
+        return False
+
+    def _has_timestamp(self, timestamp: int, relative_offset: int) -> bool:
+        offset = self.base_offset + relative_offset
+        found = self.find(offset)
+        return (
+            found is not None
+            and found.header.base_offset <= offset
+            and found.header.max_timestamp == timestamp
+        )
 
     def find_timestamp(self, timestamp: int, from_offset: int) -> Iterator[Found]:
         """The batches that may hold a record at or after the timestamp, at or above the offset.
@@ -303,11 +372,18 @@ class Segment:
         if self._time_index is not None:
             relative = self._time_index.lookup(timestamp)
         else:
-            relative = time_index.search(self._open_index(TIME_INDEX), timestamp)
+            relative = self._lookup_timestamp(timestamp)
         start = self.lookup(max(self.base_offset + relative, from_offset))
         for found in scan.headers(self.file, start, self.size):
             if found.header.max_timestamp >= timestamp and found.header.last_offset >= from_offset:
                 yield found
+
+    def _lookup_timestamp(self, timestamp: int) -> int:
+        entry = time_index.search(self._open_index(TIME_INDEX), timestamp)
+        if entry is not None and not self._has_timestamp(*entry):
+            self.rebuild_indexes()
+            entry = time_index.search(self._open_index(TIME_INDEX), timestamp)
+        return entry[1] if entry is not None else 0
 
     def aborted(self) -> list[AbortedTransaction]:
         return (
@@ -320,16 +396,19 @@ class Segment:
             last = None
             if self._disk.exists(self.path(TIME_INDEX)):
                 last = time_index.last_entry(self._disk.open(self.path(TIME_INDEX)))
-            self._find_max_timestamp(last)
+            self._find_max_timestamp(last if last and self._has_timestamp(*last) else None)
         return self.max_timestamp
 
-    def _find_max_timestamp(self, last_entry: tuple[int, int] | None) -> None:
-        """Start from an entry of the time index, and walk over what stands behind it."""
-        position = 0
+    def _find_max_timestamp(
+        self, last_entry: tuple[int, int] | None, known_up_to: int | None = None
+    ) -> None:
+        """Start from an entry of the time index, and walk over what stands behind it, or behind a position."""
+        position = known_up_to or 0
         if last_entry is not None:
             self.max_timestamp, relative = last_entry
             self.max_timestamp_offset = self.base_offset + relative
-            position = self.lookup(self.max_timestamp_offset)
+            if known_up_to is None:
+                position = self.lookup(self.max_timestamp_offset)
         for found in scan.headers(self.file, position, self.size):
             if found.header.max_timestamp > self.max_timestamp:
                 self.max_timestamp = found.header.max_timestamp

@@ -9,8 +9,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
-from crc32c import crc32c
-
 from klamm.base.errors import CorruptFrame
 from klamm.base.settings.topic import TopicSettings
 from klamm.log import retention
@@ -19,6 +17,7 @@ from klamm.log.index.txn_index import AbortedTransaction
 from klamm.log.results import TimestampedOffset
 from klamm.log.scan import Found
 from klamm.log.segment import CLEANED, DELETED, SNAPSHOT, SUFFIXES, SWAP, Segment
+from klamm.protocol.records.checksum import crc32c
 from klamm.protocol.records.reader import Record, read_records
 
 _base_of = attrgetter("base_offset")

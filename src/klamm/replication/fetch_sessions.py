@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import Uuid
+from klamm.base.settings.declare import INT_MAX
 
 NO_SESSION = 0
 INITIAL_EPOCH = 0
@@ -18,8 +19,6 @@ _MAX_EPOCH = 2**31 - 1
 
 # A session idle for this long may be dropped when a new client needs its place.
 EVICTABLE_AFTER_MS = 120_000
-# Partitions in all sessions together, which outlive their connections: about 100 MB. Kafka counts only the sessions.
-MAX_PARTITIONS = 250_000
 
 
 class FetchPartition:
@@ -125,8 +124,9 @@ class FetchContext:
 
 class FetchSessions:
     def __init__(
-        self, slots: int, new_id: Callable[[], int], *, max_partitions: int = MAX_PARTITIONS
+        self, slots: int, new_id: Callable[[], int], *, max_partitions: int = INT_MAX
     ) -> None:
+        """max_partitions: in all sessions together, which outlive their connections. Kafka counts only the sessions."""
         self._slots = slots
         self._max_partitions = max_partitions
         self._new_id = new_id

@@ -32,6 +32,8 @@ Offsets = dict[TopicPartition, int]
 # Runs flushes, side by side if it can; an OSError of any of them is raised.
 RunFlushes = Callable[[Sequence[Flush]], None]
 _CHECKPOINTS = (RECOVERY_POINTS, HIGH_WATERMARKS, LOG_STARTS, CLEANER_OFFSETS)
+# To close a log takes some open files, of which there are not as many as there may be logs.
+_CLOSED_AT_ONCE = 256
 # File systems take names of 255 bytes, and a topic's may have 249.
 _MAX_NAME = 255
 
@@ -121,7 +123,14 @@ class LogDirectory:
             self._unreadable.add(name)
             raise
         self.logs[name] = log
+        self._lower_cleaner_offset(name, log.end_offset)
         return log
+
+    def _lower_cleaner_offset(self, name: TopicPartition, end_offset: int) -> None:
+        """What was cut off by recovery is not compacted; what will take its place is not either."""
+        if self.cleaner_offsets.get(name, 0) > end_offset:
+            self._checkpointed[CLEANER_OFFSETS] = self.cleaner_offsets | {name: end_offset}
+            self._outdated.add(CLEANER_OFFSETS)
 
     def _forget_namesakes(self, name: TopicPartition) -> None:
         """What checkpoints say of the name is about an earlier topic, and must not be believed after a crash.
@@ -212,11 +221,9 @@ class LogDirectory:
         """Close every log, write all checkpoints, and only then say that the stop was clean."""
         if not self.is_online:
             return
-        closing = [(log, log.begin_close(now)) for log in self.logs.values()]
-        run([flush for _, flush in closing if flush is not None])
-        for log, flush in closing:
-            if flush is not None:
-                log.end_flush(flush, now)
+        logs = list(self.logs.values())
+        for first in range(0, len(logs), _CLOSED_AT_ONCE):
+            _close_logs(logs[first : first + _CLOSED_AT_ONCE], now, run)
         for checkpoint in (
             self.new_recovery_points(),
             self.new_log_starts(),
@@ -225,6 +232,14 @@ class LogDirectory:
             if checkpoint is not None:
                 checkpoint.write()
         write_clean_shutdown(self.disk, self.path, broker_epoch)
+
+
+def _close_logs(logs: Sequence[Log], now: int, run: RunFlushes) -> None:
+    closing = [(log, log.begin_close(now)) for log in logs]
+    run([flush for _, flush in closing if flush is not None])
+    for log, flush in closing:
+        if flush is not None:
+            log.end_flush(flush, now)
 
 
 def _stray_name(name: TopicPartition, unique: int) -> str:

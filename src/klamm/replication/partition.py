@@ -15,9 +15,13 @@ from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition, Uuid
 from klamm.base.settings.topic import TopicSettings
 from klamm.log.log import Log
-from klamm.log.results import Appended, Slice, TimestampedOffset
+from klamm.log.results import Appended, Origin, Slice, TimestampedOffset
+from klamm.protocol.records.control import EndMarker, end_marker_batch
+from klamm.replication.verification import Verifications
 
 ACKS_ALL = -1
+# The transaction.version from which on every end of a transaction has an epoch of its own (KIP-890, KIP-1228).
+_BUMPS_EPOCHS = 2
 
 
 # Hears of the disk error that a partition ran into.
@@ -63,6 +67,7 @@ class Partition:
         "replica_count",
         "settings",
         "topic_id",
+        "verifications",
     )
 
     def __init__(
@@ -82,6 +87,7 @@ class Partition:
         self.isr: tuple[int, ...] = ()
         self.replica_count = 0
         self.high_watermark = log.start_offset
+        self.verifications = Verifications()
 
     def become_leader(
         self,
@@ -122,6 +128,40 @@ class Partition:
             raise self.failed(e) from e
         self.high_watermark = self.log.end_offset
         return appended
+
+    def append_own(self, data: bytearray, *, acks: int, now: int) -> Appended:
+        """Records of this broker's coordinators, and the markers of transactions."""
+        if not self.is_leader:
+            raise self._not_leader()
+        if acks == ACKS_ALL and len(self.isr) < self.settings.min_insync_replicas:
+            self._check_min_isr()
+        try:
+            appended = self.log.append(
+                data, leader_epoch=self.leader_epoch, now=now, origin=Origin.COORDINATOR
+            )
+        except OSError as e:
+            raise self.failed(e) from e
+        self.high_watermark = self.log.end_offset
+        return appended
+
+    def append_marker(
+        self, marker: EndMarker, producer_id: int, epoch: int, *, client_version: int, now: int
+    ) -> None:
+        """The end of a transaction. Once more does no harm: the log stands as it stood, but for one more marker."""
+        state = self.log.producers.get(producer_id)
+        if (
+            client_version >= _BUMPS_EPOCHS
+            and state is not None
+            and state.txn_first_offset is not None
+            and epoch <= state.epoch
+        ):
+            # It is meant for an earlier transaction: each ends with an epoch above its own.
+            raise ApiError(ErrorCode.INVALID_PRODUCER_EPOCH)
+        batch = end_marker_batch(
+            marker, producer_id=producer_id, producer_epoch=epoch, timestamp=now
+        )
+        self.append_own(batch, acks=ACKS_ALL, now=now)
+        self.verifications.void(producer_id)
 
     def _check_min_isr(self) -> None:
         """No more replicas can be asked for than the partition has."""

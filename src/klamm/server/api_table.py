@@ -25,21 +25,41 @@ BROKER = (
     "fetch",
     "list_offsets",
     "metadata",
+    "offset_commit",
+    "offset_fetch",
+    "find_coordinator",
+    "join_group",
+    "heartbeat",
+    "leave_group",
+    "sync_group",
+    "describe_groups",
+    "list_groups",
     "api_versions",
     "create_topics",
     "delete_topics",
     "delete_records",
     "init_producer_id",
     "offset_for_leader_epoch",
+    "add_partitions_to_txn",
+    "add_offsets_to_txn",
+    "end_txn",
+    "write_txn_markers",
+    "txn_offset_commit",
     "describe_configs",
     "alter_configs",
     "describe_log_dirs",
     "create_partitions",
+    "delete_groups",
     "incremental_alter_configs",
+    "offset_delete",
     "describe_quorum",
     "update_features",
     "describe_cluster",
     "describe_producers",
+    "describe_transactions",
+    "list_transactions",
+    "consumer_group_heartbeat",
+    "consumer_group_describe",
     "list_config_resources",
     "describe_topic_partitions",
 )
@@ -67,8 +87,8 @@ class Route(NamedTuple):
 
     decode: Decoder[Any]
     handle: Handler
-    # The handler waits for others: the frame it was decoded from must be its own.
-    is_async: bool
+    # The request outlives its frame, which therefore must be its own: the handler waits for others, or says so.
+    keeps_request: bool
     has_flexible_header: bool
     has_flexible_response_header: bool
 
@@ -103,7 +123,7 @@ class ServedApi:
         route = self.routes[version] = Route(
             decoder(self.api.request, version),
             module.handle,
-            inspect.iscoroutinefunction(module.handle),
+            inspect.iscoroutinefunction(module.handle) or getattr(module, "KEEPS_REQUEST", False),
             self.api.request_header_version(version) == 2,
             self.api.response_header_version(version) == 1,
         )

@@ -22,6 +22,10 @@ from klamm.replication.partition import Partition
 from klamm.replication.replicas import Replicas
 from klamm.replication.waiting import Waiting
 from klamm.server.api_table import BROKER, CONTROLLER, ServedApi, served
+from klamm.server.coordination.coordinators import group_coordinator, transaction_coordinator
+from klamm.server.coordination.internal_topics import InternalTopics
+from klamm.server.coordination.markers import MarkerWriter
+from klamm.server.coordination.participation import Participation
 from klamm.server.fetching import Fetching
 from klamm.server.heavy.turns import Turns
 from klamm.server.loops.checkpointer import Checkpointer
@@ -60,11 +64,19 @@ class Broker:
             on_failure=lambda partition, error: self._log_failed(partition.log, error),
         )
         self.fetch_sessions = FetchSessions(
-            settings.network.fetch_session_cache_slots, lambda: chance.randrange(2**31)
+            settings.network.fetch_session_cache_slots,
+            lambda: chance.randrange(2**31),
+            max_partitions=settings.network.max_fetch_session_partitions,
         )
         self.fetches: Waiting[Fetching] = Waiting()
         self.metadata_answers = MetadataAnswers()
         self.producer_ids = ProducerIds(quorum)
+        self.internal_topics = InternalTopics(settings, quorum)
+        self.groups = group_coordinator(self, settings, chance)
+        self.transactions = transaction_coordinator(self, settings, chance)
+        self.markers = MarkerWriter(self)
+        self.transactions.on_progress = self.markers.progress
+        self.participation = Participation(self)
         self.tasks: set[asyncio.Task[None]] = set()
         self.turns = Turns()
         # Directories of deleted partitions, renamed, and when to remove them (file.delete.delay.ms).
@@ -100,6 +112,7 @@ class Broker:
         for partition in self.replicas:
             _tell_recovery(partition)
         self._write_outdated_checkpoints()
+        self._coordinate(self.image)
         self.quorum.on_change(self.follow)
 
     def follow(self, image: ClusterImage, delta: Delta) -> Iterator[None]:
@@ -128,6 +141,11 @@ class Broker:
                     self.replicas.reconfigure(image, name)
                     yield
         self._forget_partitions()
+        self._coordinate(image)
+
+    def _coordinate(self, image: ClusterImage) -> None:
+        self.groups.follow(image)
+        self.transactions.follow(image)
 
     def _write_outdated_checkpoints(self) -> None:
         """A topic has the name of one that was deleted: what was written down of that one goes before the first append."""
@@ -220,6 +238,9 @@ class Broker:
         for task in list(self.tasks):
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
+        await self.groups.close()
+        await self.transactions.close()
+        self.markers.close()
         await self.flusher.close()
         await self.checkpointer.close()
 

@@ -96,7 +96,12 @@ class Call:
         size = 4 + len(tags)
         for part in body.parts:
             size += len(part) if isinstance(part, Buffer) else part.size
-        return LongAnswer([_HEADER.pack(size, self.correlation_id) + tags, *body.parts])
+        head = _HEADER.pack(size, self.correlation_id) + tags
+        first, *rest = body.parts
+        # One part less to send.
+        return LongAnswer(
+            [head + first, *rest] if isinstance(first, Buffer) else [head, first, *rest]
+        )
 
     def finish(self, body: Message | EncodedBody | LongBody | None) -> None:
         """Answer a parked call."""

@@ -66,7 +66,7 @@ class Dispatcher:
 
     def _answer(self, call: Call, frame: memoryview, body_at: int) -> Answer | Parked | None:
         route = call.route
-        if route.is_async:
+        if route.keeps_request:
             # The frame lies in the shared buffer, which the next read overwrites while the handler waits.
             frame = memoryview(bytes(frame))
         request, _ = route.decode(frame, body_at)

@@ -20,7 +20,7 @@ from klamm.server.fetch_response import (
     encode_fetch_response,
     encode_long_fetch_response,
 )
-from klamm.server.network.long_answer import LONG_BYTES
+from klamm.server.network.long_answer import LONG_BYTES, is_better_sent_directly
 
 if TYPE_CHECKING:
     from klamm.server.call import Call, EncodedBody, LongBody
@@ -149,7 +149,8 @@ class Fetching:
             return self._encode([self._checked(result) for result in results])
 
     def _encode(self, results: Sequence[FetchResult]) -> EncodedBody | LongBody:
-        is_long = sum(result.size for result in results) > LONG_BYTES
+        sizes = [result.size for result in results if result.size]
+        is_long = is_better_sent_directly(sum(sizes), len(sizes))
         encode = encode_long_fetch_response if is_long else encode_fetch_response
         return encode(
             self._call.version, error=0, session_id=self._context.session_id, results=results

@@ -16,10 +16,9 @@ from klamm.protocol.messages.metadata import (
 )
 from klamm.protocol.wire import put_uvarint
 from klamm.server.authorized import NOT_ASKED, TOPIC_OPERATIONS
+from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 
 _FIRST_FLEXIBLE = 9
-
-INTERNAL_TOPICS = frozenset(("__consumer_offsets", "__transaction_state", "__share_group_state"))
 
 
 class MetadataAnswers:

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
+from importlib import import_module
 
 from klamm.base.clock import SystemClock
 from klamm.base.settings.broker import Settings
@@ -88,6 +89,8 @@ async def _run_until_stopped(settings: Settings, announce: Callable[[Ready], Non
     await node.start()
     try:
         announce(node.ready)
+        # The start need not wait for the codecs, nor should the first batch that needs one.
+        import_module("klamm.protocol.records.compression.codecs")
         # What lives now lives for ever: the collector need not look at it again.
         gc.collect()
         gc.freeze()

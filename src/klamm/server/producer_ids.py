@@ -1,4 +1,4 @@
-"""Producer ids for idempotent producers: the controller gives them out in blocks, the broker one by one."""
+"""Producer ids for idempotent and transactional producers: the controller gives them out in blocks, the broker one by one."""
 
 from __future__ import annotations
 
@@ -10,16 +10,28 @@ from klamm.server.loops.quorum_loop import MetadataQuorum
 class ProducerIds:
     def __init__(self, quorum: MetadataQuorum) -> None:
         self._quorum = quorum
-        self._block = iter(range(0))
+        self._block = range(0)
         self._refill = asyncio.Lock()
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._block
 
     def take(self) -> int | None:
         """The next id of the block at hand, or None when the block is used up."""
-        return next(self._block, None)
+        if not self._block:
+            return None
+        taken, self._block = self._block[0], self._block[1:]
+        return taken
+
+    async def refill(self) -> None:
+        """Makes sure that there is one to take; of many who ask at once only one asks the controller."""
+        async with self._refill:
+            while not self._block:
+                self._block = await self._quorum.allocate_producer_ids()
 
     async def fetch(self) -> int:
-        """The next id, from a new block if need be; of many who ask at once only one asks the controller."""
-        async with self._refill:
-            while (taken := self.take()) is None:
-                self._block = iter(await self._quorum.allocate_producer_ids())
-            return taken
+        """The next id, from a new block if need be."""
+        while (taken := self.take()) is None:
+            await self.refill()
+        return taken

@@ -24,8 +24,12 @@ class Loss(Enum):
     NOTHING = "nothing"  # it stays: the process was killed, the machine was not
     ALL = "all"
     TORN = "torn"  # it survives in order up to a write, of which only the beginning does
-    REORDERED = "reordered"  # any of it survives, or only its place, filled with zeros
+    REORDERED = "reordered"  # any of it survives, some with zeros where bytes did not arrive
     ANY = "any"
+
+
+# A write arrives in pieces that begin and end at multiples of this. Those of real disks are larger.
+_SECTOR = 64
 
 
 @dataclass(slots=True)
@@ -47,9 +51,16 @@ class _Change:
     def torn(self, rng: Random) -> _Change:
         return _Change(self.position, self.data and self.data[: rng.randrange(len(self.data) + 1)])
 
-    def zeroed(self) -> _Change:
-        """The file had grown, but the bytes had not arrived."""
-        return _Change(self.position, self.data and bytes(len(self.data)))
+    def holed(self, rng: Random) -> _Change:
+        """The file had grown, but some sectors of it, or all, had not arrived."""
+        if not self.data:
+            return self
+        size = len(self.data)
+        first, last = self.position // _SECTOR, (self.position + size) // _SECTOR
+        start = rng.randint(first, last) * _SECTOR - self.position
+        end = rng.randint(first, last) * _SECTOR + _SECTOR - self.position
+        start, end = max(start, 0), min(max(start, end), size)
+        return _Change(self.position, self.data[:start] + bytes(end - start) + self.data[end:])
 
 
 @dataclass(slots=True, eq=False)
@@ -79,7 +90,7 @@ class _Node:
     def _survivors(self, rng: Random, loss: Loss) -> list[_Change]:
         if loss is Loss.REORDERED:
             kept = [change for change in self.pending if rng.random() < 0.5]
-            return [change.zeroed() if rng.random() < 0.2 else change for change in kept]
+            return [change.holed(rng) if rng.random() < 0.2 else change for change in kept]
         kept = _first_of(self.pending, rng, loss)
         if loss is Loss.TORN and kept:
             kept[-1] = kept[-1].torn(rng)
@@ -308,11 +319,12 @@ class MemoryDisk:
         self._pending.setdefault(_parent(path), []).append((gone, came))
 
     def _forget_below(self, path: str) -> None:
-        for directory in [d for d in self._directories if _is_within(d, path)]:
+        # Copies of the lists: another thread may be at work in another directory.
+        for directory in [d for d in list(self._directories) if _is_within(d, path)]:
             self._directories.discard(directory)
             self._pending.pop(directory, None)
         for names in (self._names, self._durable_names):
-            for name in [name for name in names if _is_within(name, path)]:
+            for name in [name for name in list(names) if _is_within(name, path)]:
                 del names[name]
 
     def _rename_directory(self, old: str, new: str) -> None:

@@ -170,6 +170,18 @@ def test_codec_of_a_batch_stays(disk: MemoryDisk) -> None:
     assert [key for _, key, _ in records_of(log)] == [b"0", b"1", b"2", b"3", b"k", b"4"]
 
 
+def test_gap_before_the_end_of_a_round_counts_as_cleaned(disk: MemoryDisk) -> None:
+    log, _ = a_cleaned_log(disk)
+    assert [segment.size for segment in log.segments()[:4]] == [0, 0, 0, 0]
+    dirt = measure(log, SETTINGS)._replace(end_offset=16)
+    asked = Round(disk, log, SETTINGS, dirt, now=NOW, map_bytes=1 << 12)
+
+    cleaning = Cleaning(disk, asked.job, no_pace)
+    cleaning.build_map()
+
+    assert cleaning.end_offset == 16
+
+
 # Memory ----------------------------------------------------------------------------------------
 
 

@@ -60,9 +60,9 @@ def test_empty_segment_is_joined_however_far_away() -> None:
 
 
 def test_so_many_segments_that_a_swap_would_take_long_are_not_joined_at_once() -> None:
-    groups = grouped([1] * 70, compacted(segment_bytes=1000))
+    groups = grouped([1] * 38, compacted(segment_bytes=1000))
 
-    assert [len(group) for group in groups] == [32, 32, 6]
+    assert [len(group) for group in groups] == [16, 16, 6]
 
 
 def test_nothing_gives_no_groups() -> None:

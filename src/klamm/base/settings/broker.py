@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from klamm.base.settings.declare import read_theme
+from klamm.base.settings.group import GroupSettings
 from klamm.base.settings.kinds import Value
 from klamm.base.settings.listeners import ListenerSettings
 from klamm.base.settings.log import LogSettings
@@ -14,6 +15,7 @@ from klamm.base.settings.quorum import QuorumSettings
 from klamm.base.settings.table import BROKER, find_broker_setting
 from klamm.base.settings.topic import TopicSettings, topic_defaults, with_overrides
 from klamm.base.settings.topics import TopicsSettings
+from klamm.base.settings.transaction import TransactionSettings
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -25,6 +27,9 @@ ALONE: Mapping[str, str] = MappingProxyType(
         "process.roles": "broker,controller",
         "node.id": "1",
         "listeners": "PLAINTEXT://127.0.0.1:9092",
+        "offsets.topic.replication.factor": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
     }
 )
 
@@ -37,6 +42,8 @@ class Settings:
     topics: TopicsSettings
     log: LogSettings
     quorum: QuorumSettings
+    group: GroupSettings
+    transaction: TransactionSettings
     # What a topic gets that sets nothing for itself.
     topic_defaults: TopicSettings
     # What was set, by name, as it was written: the rest is default.
@@ -63,6 +70,8 @@ def build_settings(texts: Mapping[str, str] = NOTHING) -> Settings:
         topics=read_theme(TopicsSettings, texts),
         log=read_theme(LogSettings, texts),
         quorum=read_theme(QuorumSettings, texts),
+        group=read_theme(GroupSettings, texts),
+        transaction=read_theme(TransactionSettings, texts),
         topic_defaults=topic_defaults(texts),
         static=MappingProxyType(texts),
     )

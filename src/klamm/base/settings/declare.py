@@ -56,7 +56,7 @@ class Setting:
     synonyms: tuple[Synonym, ...] = ()
     # False: the value is accepted and shown, and nothing happens.
     effective: bool = True
-    # Known and accepted, but not shown to clients: Kafka keeps these for its own tests.
+    # Known and accepted, but not shown to clients: Kafka keeps these for its own tests, or does not have them.
     hidden: bool = False
 
     @property

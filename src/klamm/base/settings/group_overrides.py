@@ -1,10 +1,10 @@
 """What a group may set for itself; the broker's setting of the same name under `group.` stands in where it does not.
 
-None of it acts yet: the coordinator is not built.
+What is said of consumers acts; share groups and Streams groups are not built yet.
 """
 
 from klamm.base.settings.checks import OffsetReset
-from klamm.base.settings.declare import Setting, Synonym, accepted
+from klamm.base.settings.declare import Setting, Synonym, accepted, row
 from klamm.base.settings.kinds import Kind
 
 
@@ -14,9 +14,9 @@ def _broker(name: str) -> tuple[Synonym, ...]:
 
 # fmt: off
 ROWS: tuple[Setting, ...] = (
-    accepted("consumer.session.timeout.ms", Kind.INT, 45_000, at_least=1, synonyms=_broker("consumer.session.timeout.ms"), doc="Time without a heartbeat after which a consumer leaves the group."),
-    accepted("consumer.heartbeat.interval.ms", Kind.INT, 5_000, at_least=1, synonyms=_broker("consumer.heartbeat.interval.ms"), doc="Time between two heartbeats of a consumer."),
-    accepted("consumer.assignment.interval.ms", Kind.INT, 1_000, at_least=0, synonyms=_broker("consumer.assignment.interval.ms"), doc="Shortest time between two assignments of the consumers."),
+    row("consumer.session.timeout.ms", Kind.INT, 45_000, at_least=1, synonyms=_broker("consumer.session.timeout.ms"), doc="Time without a heartbeat after which a consumer leaves the group."),
+    row("consumer.heartbeat.interval.ms", Kind.INT, 5_000, at_least=1, synonyms=_broker("consumer.heartbeat.interval.ms"), doc="Time between two heartbeats of a consumer."),
+    row("consumer.assignment.interval.ms", Kind.INT, 1_000, at_least=0, synonyms=_broker("consumer.assignment.interval.ms"), doc="Shortest time between two assignments of the consumers."),
     accepted("share.session.timeout.ms", Kind.INT, 45_000, at_least=1, synonyms=_broker("share.session.timeout.ms"), doc="Time without a heartbeat after which a member leaves the share group."),
     accepted("share.heartbeat.interval.ms", Kind.INT, 5_000, at_least=1, synonyms=_broker("share.heartbeat.interval.ms"), doc="Time between two heartbeats of a member of the share group."),
     accepted("share.record.lock.duration.ms", Kind.INT, 30_000, at_least=1_000, synonyms=_broker("share.record.lock.duration.ms"), doc="Time a member may hold a record before it is handed out again."),

@@ -3,7 +3,6 @@
 Pure: gets the text of files and the environment as mappings, and knows where each text came from only by its label.
 """
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -109,6 +108,9 @@ def _file_layer(file: ConfigFile, problems: list[Problem]) -> dict[str, Given]:
 
 
 def _read_toml(text: str) -> Iterator[Entry]:
+    # Most files are properties, and the module takes 5 ms to load.
+    import tomllib
+
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -76,6 +76,14 @@ class LogSettings:
         hidden=True,
         doc="Time between two looks for producers to forget.",
     )
+    max_producer_ids: int = setting(
+        "klamm.max.producer.ids",
+        Kind.INT,
+        200_000,
+        at_least=1,
+        hidden=True,
+        doc="Most producers that all partitions together remember; those silent for longest are forgotten first.",
+    )
     initial_task_delay_ms: int = setting(
         "log.initial.task.delay.ms",
         Kind.LONG,

@@ -94,6 +94,31 @@ class NetworkSettings:
         at_least=0,
         doc="Incremental fetch sessions that are kept at one time.",
     )
+    # Limits that Kafka does not have. Its clients do not expect them, so they are not shown.
+    max_fetch_session_partitions: int = setting(
+        "klamm.max.fetch.session.partitions",
+        Kind.INT,
+        250_000,
+        at_least=0,
+        hidden=True,
+        doc="Most partitions in all incremental fetch sessions together.",
+    )
+    first_request_timeout_ms: int = setting(
+        "klamm.first.request.timeout.ms",
+        Kind.INT,
+        30_000,
+        at_least=1,
+        hidden=True,
+        doc="Time after which a connection that never asked anything is closed.",
+    )
+    progress_timeout_ms: int = setting(
+        "klamm.progress.timeout.ms",
+        Kind.INT,
+        60_000,
+        at_least=1,
+        hidden=True,
+        doc="Time in which a request or an answer must be complete, or have moved on by 64 KiB.",
+    )
     max_request_partition_size_limit: int = setting(
         "max.request.partition.size.limit",
         Kind.INT,

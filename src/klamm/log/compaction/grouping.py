@@ -10,7 +10,7 @@ from klamm.log.segment import INDEX, TIME_INDEX, Segment
 # An index holds offsets relative to the first, in 31 bits.
 _MAX_OFFSETS = 1 << 31
 # Swapping them is work for the loop, some renames a segment: it must stay a matter of a millisecond or two.
-MAX_SEGMENTS = 32
+MAX_SEGMENTS = 16
 
 
 def group(segments: Sequence[tuple[Segment, int]], settings: TopicSettings) -> list[list[Segment]]:

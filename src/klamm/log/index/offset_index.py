@@ -37,12 +37,13 @@ class OffsetIndex:
             flat.byteswap()
         index.offsets, index.positions = flat[0::2], flat[1::2]
         if len(index) > 1 and index.offsets[-1] <= index.offsets[-2]:
-            index._cut_at_first_fall()
+            index.cut_at_first_fall()
         elif len(index) == 1 and index.positions[0] == 0:
             index.truncate(0)
         return index
 
-    def _cut_at_first_fall(self) -> None:
+    def cut_at_first_fall(self) -> None:
+        """Forget what stands behind the first entry that does not rise."""
         previous = -1
         for count, offset in enumerate(self.offsets):
             if offset <= previous or (count == 0 and self.positions[0] == 0):
@@ -70,10 +71,10 @@ class OffsetIndex:
         keep = bisect_right(self.offsets, relative_offset - 1) if relative_offset else 0
         del self.offsets[keep:], self.positions[keep:]
 
-    def to_bytes(self) -> bytes:
-        flat = array("I", bytes(len(self) * ENTRY_SIZE))
-        flat[0::2] = self.offsets
-        flat[1::2] = self.positions
+    def to_bytes(self, first: int = 0) -> bytes:
+        flat = array("I", bytes((len(self) - first) * ENTRY_SIZE))
+        flat[0::2] = self.offsets[first:]
+        flat[1::2] = self.positions[first:]
         if sys.byteorder == "little":
             flat.byteswap()
         return flat.tobytes()

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from struct import Struct, error
 
-from crc32c import crc32c
-
 from klamm.log.state.producers import NO_OFFSET, ProducerState, ProducerStates, SequencedBatch
+from klamm.protocol.records.checksum import crc32c
 
 _VERSION = 1
 _HEAD = Struct(">hIi")

@@ -216,6 +216,13 @@ class ProducerStates:
             del self._states[producer_id]
         return gone
 
+    def forget_oldest(self, keep: int) -> None:
+        """Forget those that have not appended for longest, until so many are left; an open transaction stays."""
+        idle = [state for state in self._states.values() if state.txn_first_offset is None]
+        idle.sort(key=lambda state: state.batches[-1].last_offset if state.batches else -1)
+        for state in idle[: max(0, len(self._states) - keep)]:
+            del self._states[state.producer_id]
+
     def restore(self, state: ProducerState) -> None:
         """Take over a state from a snapshot. The caller restores all of them, then calls `sort_open`."""
         self._states[state.producer_id] = state

@@ -11,9 +11,8 @@ from enum import IntEnum
 from struct import Struct, error
 from typing import NamedTuple
 
-from crc32c import crc32c
-
 from klamm.base.errors import CorruptFrame
+from klamm.protocol.records.checksum import crc32c
 
 BytesLike = bytes | bytearray | memoryview
 
@@ -30,6 +29,7 @@ MAGIC_AT = 16
 CRC_AT = 17
 ATTRIBUTES_AT = 21
 MAX_TIMESTAMP_AT = 35
+PRODUCER_ID_AT = 43
 
 CODEC_MASK = 0x07
 TIMESTAMP_TYPE = 0x08

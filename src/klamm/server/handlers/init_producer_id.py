@@ -1,31 +1,59 @@
-"""InitProducerId (22), v0-5: an id for an idempotent producer.
+"""InitProducerId (22), v0-5: an id for an idempotent producer, or the producer that owns a transactional id from now on.
 
-A transactional id needs a transaction coordinator, which this broker does not have yet; clients notice earlier, since
-FindCoordinator is not advertised.
+With a transactional id, a transaction that an older producer left open is aborted first, and the client is told to come
+again: CONCURRENT_TRANSACTIONS.
+v3  a producer may name its id and epoch, to go on after an error with a higher epoch (KIP-360)
+v4  PRODUCER_FENCED; before, INVALID_PRODUCER_EPOCH
 """
 
 from __future__ import annotations
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from klamm.server.call import Call, Later
+from klamm.server.call import Call, Later, Message
+from klamm.server.network.connection import Parked
+
+_FIRST_WITH_FENCED = 4
+_NONE = -1
 
 
-def handle(request: InitProducerIdRequest, call: Call) -> InitProducerIdResponse | Later:
-    if request.transactional_id == "" or (request.producer_id < 0) != (request.producer_epoch < 0):
+def handle(request: InitProducerIdRequest, call: Call) -> Message | Parked | Later:
+    if request.transactional_id == "" or (
+        (request.producer_id == _NONE) != (request.producer_epoch == _NONE)
+    ):
         raise ApiError(ErrorCode.INVALID_REQUEST)
+    ids = call.broker.producer_ids
     if request.transactional_id is not None:
-        raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
-    producer_id = call.broker.producer_ids.take()
-    if producer_id is None:
-        return _answer_later(call)
-    return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+        return _refill_and_ask(request, call) if ids.is_empty else _ask(request, call)
+    producer_id = ids.take()
+    return _fetch(call) if producer_id is None else _response(producer_id)
 
 
 def fail(request: InitProducerIdRequest, error: ApiError, version: int) -> InitProducerIdResponse:
-    return InitProducerIdResponse(error_code=error.code, producer_id=-1, producer_epoch=-1)
+    code = error.code
+    if code is ErrorCode.PRODUCER_FENCED and version < _FIRST_WITH_FENCED:
+        code = ErrorCode.INVALID_PRODUCER_EPOCH
+    return InitProducerIdResponse(error_code=code, producer_id=_NONE, producer_epoch=_NONE)
 
 
-async def _answer_later(call: Call) -> InitProducerIdResponse:
-    producer_id = await call.broker.producer_ids.fetch()
+def _response(producer_id: int) -> InitProducerIdResponse:
     return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+
+
+async def _fetch(call: Call) -> Message:
+    return _response(await call.broker.producer_ids.fetch())
+
+
+async def _refill_and_ask(request: InitProducerIdRequest, call: Call) -> Message | Parked:
+    await call.broker.producer_ids.refill()
+    return _ask(request, call)
+
+
+def _ask(request: InitProducerIdRequest, call: Call) -> Message | Parked:
+    assert request.transactional_id is not None
+    return call.broker.transactions.ask(
+        request.transactional_id,
+        request,
+        call,
+        lambda shard, token: shard.init_producer_id(request, token, call.now),
+    )

@@ -27,6 +27,7 @@ from klamm.protocol.messages.metadata import (
 from klamm.server.addresses import addresses_for
 from klamm.server.authorized import CLUSTER_OPERATIONS, NOT_ASKED
 from klamm.server.call import Call, EncodedBody, Later, Steps
+from klamm.server.coordination.internal_topics import declaration
 from klamm.server.heavy.portions import create_topics
 from klamm.server.metadata_answers import encode_topic, splice_topics, unknown_topic
 
@@ -48,9 +49,12 @@ def handle(request: MetadataRequest, call: Call) -> Steps | Later:
 
 
 async def _create_and_answer(names: list[str], request: MetadataRequest, call: Call) -> Steps:
+    settings = call.broker.settings
     creation = CreateTopicsRequest(
         topics=[
-            CreatableTopic(name=name, num_partitions=-1, replication_factor=-1) for name in names
+            declaration(name, settings)
+            or CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
+            for name in names
         ]
     )
     response = await create_topics(creation, call)

@@ -3,6 +3,7 @@
 Nearly all requests never get here: server/straight/produce.py answers the common ones. This handler knows every case.
 v7   zstd (KIP-110)
 v9   flexible
+v11  TRANSACTION_ABORTABLE
 v12  transactions without AddPartitionsToTxn (KIP-890)
 v13  topics by id (KIP-516)
 acks=0 has no answer: an error closes the connection, which is all the client can be told.
@@ -10,7 +11,8 @@ acks=0 has no answer: an error closes the connection, which is all the client ca
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import Uuid
@@ -26,50 +28,116 @@ from klamm.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from klamm.protocol.records.batch import ATTRIBUTES_AT, CODEC_MASK, TRANSACTIONAL, Codec
+from klamm.protocol.wire import Buffer
 from klamm.replication.partition import Partition
-from klamm.server.call import Call, Steps
+from klamm.server.call import Call, Later, Steps
+from klamm.server.coordination.admission import Admission, RefusedInWords
+from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
+from klamm.server.coordination.participation import client_of_version
 from klamm.server.network.connection import PARKED, Parked
 
+if TYPE_CHECKING:
+    from klamm.coordinator.transaction.shard import Verdicts
+
 _FIRST_WITH_ZSTD = 7
+_FIRST_THAT_ADDS = 12
 _FIRST_WITH_TOPIC_IDS = 13
+# A client of this name may write to the coordinators' topics: that is how Kafka's tools repair them.
+_ADMIN = "__admin_client"
 _VALID_ACKS = (-1, 0, 1)
 # From so many partitions on a request is answered in turns.
 _MANY = 500
 
 
-def handle(request: ProduceRequest, call: Call) -> ProduceResponse | Parked | Steps | None:
-    if sum(len(topic.partition_data) for topic in request.topic_data) > _MANY:
-        return _in_steps(request, call)
-    response = ProduceResponse(
-        responses=[
-            TopicProduceResponse(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partition_responses=[
-                    _append(request, topic, p, call) for p in topic.partition_data
-                ],
-            )
-            for topic in request.topic_data
-            if topic.partition_data
-        ]
+def handle(request: ProduceRequest, call: Call) -> ProduceResponse | Parked | Steps | Later | None:
+    if not any(
+        _is_transactional(p.records) for topic in request.topic_data for p in topic.partition_data
+    ):
+        return _answer(request, call, None)
+    admission = Admission()
+    client = client_of_version(call.version, adds_from=_FIRST_THAT_ADDS)
+    verdicts = admission.ask(
+        call.broker, request.transactional_id, client, _transactional(request, call)
     )
+    if not isinstance(verdicts, dict):
+        _copy_batches(request)
+        return _answer_later(request, call, admission, verdicts)
+    admission.take(verdicts)
+    return _answer(request, call, admission)
+
+
+async def _answer_later(
+    request: ProduceRequest, call: Call, admission: Admission, verdicts: Awaitable[Verdicts]
+) -> ProduceResponse | Parked | Steps | None:
+    admission.take(await verdicts)
+    return _answer(request, call, admission)
+
+
+def _answer(
+    request: ProduceRequest, call: Call, admission: Admission | None
+) -> ProduceResponse | Parked | Steps | None:
+    if sum(len(topic.partition_data) for topic in request.topic_data) > _MANY:
+        return _in_steps(request, call, admission)
+    try:
+        response = ProduceResponse(
+            responses=[
+                TopicProduceResponse(
+                    name=topic.name,
+                    topic_id=topic.topic_id,
+                    partition_responses=[
+                        _append(request, topic, p, call, admission) for p in topic.partition_data
+                    ],
+                )
+                for topic in request.topic_data
+                if topic.partition_data
+            ]
+        )
+    finally:
+        if admission is not None:
+            admission.close()
     return _acknowledge(request, response, call)
 
 
-def _in_steps(request: ProduceRequest, call: Call) -> Steps:
-    """The same for very many partitions. The frame is gone after the first turn, so the batches must be our own."""
+def _in_steps(request: ProduceRequest, call: Call, admission: Admission | None) -> Steps:
+    """The same for very many partitions."""
+    _copy_batches(request)
+    response = ProduceResponse()
+    try:
+        for topic in request.topic_data:
+            if topic.partition_data:
+                answer = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
+                response.responses.append(answer)
+                for p in topic.partition_data:
+                    answer.partition_responses.append(_append(request, topic, p, call, admission))
+                    yield
+    finally:
+        if admission is not None:
+            admission.close()
+    return _acknowledge(request, response, call)
+
+
+def _copy_batches(request: ProduceRequest) -> None:
+    """For an answer that takes more than one turn: the frame is gone after the first."""
     for topic in request.topic_data:
         for p in topic.partition_data:
             p.records = p.records and memoryview(bytearray(p.records))
-    response = ProduceResponse()
+
+
+def _is_transactional(records: Buffer | None) -> bool:
+    return bool(
+        records and len(records) > ATTRIBUTES_AT + 1 and records[ATTRIBUTES_AT + 1] & TRANSACTIONAL
+    )
+
+
+def _transactional(request: ProduceRequest, call: Call) -> Iterator[tuple[Partition, memoryview]]:
+    """The transactional batches, as far as this broker has their partitions."""
     for topic in request.topic_data:
-        if topic.partition_data:
-            answer = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
-            response.responses.append(answer)
-            for p in topic.partition_data:
-                answer.partition_responses.append(_append(request, topic, p, call))
-                yield
-    return _acknowledge(request, response, call)
+        for p in topic.partition_data:
+            if p.records is not None and _is_transactional(p.records):
+                try:
+                    yield _find(topic, p.index, call), memoryview(p.records)
+                except ApiError:
+                    continue
 
 
 def _acknowledge(
@@ -105,15 +173,25 @@ def _after_flush(
 
 
 def _append(
-    request: ProduceRequest, topic: TopicProduceData, data: PartitionProduceData, call: Call
+    request: ProduceRequest,
+    topic: TopicProduceData,
+    data: PartitionProduceData,
+    call: Call,
+    admission: Admission | None,
 ) -> PartitionProduceResponse:
     log: Partition | None = None  # known when the batch has got as far as the log
     try:
+        if admission is not None:
+            admission.check_request()
         if request.acks not in _VALID_ACKS:
             raise ApiError(ErrorCode.INVALID_REQUIRED_ACKS)
         partition = _find(topic, data.index, call)
-        records = _checked(request, data, call.version)
+        records = _checked(data, call.version)
+        if admission is not None:
+            admission.check(partition)
         log = partition
+        if admission is not None:
+            admission.check_guard(partition)
         appended = partition.append(records, acks=request.acks, now=call.now)
     except ApiError as e:
         return _refusal(data.index, e, log)
@@ -141,7 +219,7 @@ _WITHOUT_LOG_START = (
 
 def _refusal(index: int, error: ApiError, partition: Partition | None) -> PartitionProduceResponse:
     response = PartitionProduceResponse(index=index, error_code=error.code, base_offset=-1)
-    if error.code in _WORDED or isinstance(error, NotABatch):
+    if error.code in _WORDED or isinstance(error, NotABatch | RefusedInWords):
         response.error_message = error.message
     if isinstance(error, RejectedRecords):
         response.record_errors = [
@@ -156,20 +234,12 @@ def _refusal(index: int, error: ApiError, partition: Partition | None) -> Partit
     return response
 
 
-def _checked(request: ProduceRequest, data: PartitionProduceData, version: int) -> memoryview:
+def _checked(data: PartitionProduceData, version: int) -> memoryview:
     records = data.records
     if records is None or len(records) == 0:
         raise ApiError(ErrorCode.INVALID_RECORD, "the request carries no batch for this partition")
     view = memoryview(records)
     attributes = view[ATTRIBUTES_AT + 1] if len(view) > ATTRIBUTES_AT + 1 else 0
-    if attributes & TRANSACTIONAL:
-        # Kafka's words to a client that names no transactional id, and to one whose id was never initialised; nobody's
-        # was, since there is no transaction coordinator yet.
-        raise ApiError(
-            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-            if request.transactional_id is None
-            else ErrorCode.INVALID_PRODUCER_ID_MAPPING
-        )
     if attributes & CODEC_MASK >= Codec.ZSTD and version < _FIRST_WITH_ZSTD:
         is_zstd = attributes & CODEC_MASK == Codec.ZSTD
         raise ApiError(
@@ -185,6 +255,8 @@ def _find(topic: TopicProduceData, index: int, call: Call) -> Partition:
         if known is None:
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
         name = known.name
+    if name in INTERNAL_TOPICS and call.client_id != _ADMIN:
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION)
     return call.broker.replicas.get(name, index)
 
 

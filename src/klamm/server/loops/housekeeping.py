@@ -23,6 +23,9 @@ log = logging.getLogger(__name__)
 
 # How often files whose deletion was decided are looked at; the delay itself is file.delete.delay.ms.
 _REMOVAL_INTERVAL_MS = 5_000
+# Deviation: Kafka remembers every producer id for a day, and a client may invent as many as it likes. Here all partitions
+# together remember klamm.max.producer.ids, about 1 KB each; those that were silent for longest are forgotten first.
+_PRODUCER_COUNT_INTERVAL_MS = 5_000
 # Partitions handled before others get the loop again.
 _BREATH = 64
 
@@ -50,6 +53,7 @@ class Housekeeping:
                 self.checkpoint_high_watermarks,
             ),
             "producers": (settings.producer_id_expiration_check_interval_ms, self.expire_producers),
+            "producer count": (_PRODUCER_COUNT_INTERVAL_MS, self.limit_producers),
             "removal": (_REMOVAL_INTERVAL_MS, self.remove_deleted),
         }
         self._deadlines: Deadlines[str] = Deadlines()
@@ -89,6 +93,22 @@ class Housekeeping:
     async def expire_producers(self, now: int) -> None:
         for partition in self._broker.replicas:
             partition.log.expire_producers(now)
+
+    async def limit_producers(self, now: int) -> None:
+        """Where there are too many, each partition keeps an equal share."""
+        producers = [each.log.producers for each in self._online() if len(each.log.producers)]
+        most = self._broker.settings.log.max_producer_ids
+        if sum(map(len, producers)) <= most:
+            return
+        # A tenth less than allowed, so that it is not soon done again: many are looked through for it.
+        share = max(1, most * 9 // 10 // len(producers))
+        for each in producers:
+            if len(each) > share:
+                each.forget_oldest(share)
+                await asyncio.sleep(0)
+        log.warning(
+            "too many producer ids, the oldest were forgotten: partitions=%d", len(producers)
+        )
 
     async def remove_deleted(self, now: int) -> None:
         for partition in list(self._online()):

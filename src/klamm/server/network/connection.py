@@ -10,6 +10,7 @@ Whatever a connection holds in memory is paid for from the budget (budget.py).
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable
 from struct import Struct
 from sys import intern
@@ -67,6 +68,8 @@ class Connection(asyncio.BufferedProtocol):
         "_parked_cost",
         "_partial",
         "_progress",
+        "_socket",
+        "_streak",
         "_transport",
         "_unsent",
         "last_active",
@@ -79,7 +82,13 @@ class Connection(asyncio.BufferedProtocol):
     )
 
     def __init__(
-        self, listener: Listener, dispatch: Dispatch, shared: Shared, peer_host: str
+        self,
+        listener: Listener,
+        dispatch: Dispatch,
+        shared: Shared,
+        *,
+        client: socket.socket,
+        peer_host: str,
     ) -> None:
         self.listener = listener
         self.on_lost: Callable[[], None] | None = None
@@ -93,12 +102,16 @@ class Connection(asyncio.BufferedProtocol):
         self._outbox = shared.outbox
         self._max_size = shared.limits.max_request_bytes
         self._transport: asyncio.Transport | None = None
+        # The transport's own: for long answers, while it has nothing to send itself.
+        self._socket = client
         self._has_asked = False
         self._blocked = 0
         self._is_paused = False
         # Frames: the one that is coming, and what came behind one that has to wait.
         self._partial: PartialFrame | None = None
         self._held: memoryview | None = None
+        # What was read in large reads, one after the other.
+        self._streak = 0
         # Answers: gathered small ones and their size, a long one, and what the transport could not send.
         self._out: list[Buffer] = []
         self._gathered = 0
@@ -148,6 +161,8 @@ class Connection(asyncio.BufferedProtocol):
             self._take(self._buffers.shared, nbytes)
         if self._out:
             self._write()
+        if nbytes >= _LARGE_READ:
+            self._give_way(nbytes)
 
     def eof_received(self) -> bool:
         return False
@@ -296,8 +311,24 @@ class Connection(asyncio.BufferedProtocol):
             stop = at + 4 + size
             if stop > end:
                 break
-            self._handle(view[at + 4 : stop])
+            self._has_asked = True
+            try:
+                answer = self._dispatch(self, view[at + 4 : stop])
+            except CorruptFrame as e:
+                self.refuse(str(e))
+                return
             at = stop
+            if isinstance(answer, tuple):
+                if at == end and not self._out and not self._blocked:
+                    # The only one, as nearly always: nothing to gather.
+                    assert self._transport is not None
+                    self._transport.write(answer[0])
+                    return
+                self._gather(answer)
+            elif isinstance(answer, Parked):
+                self._blocked |= _WAITING
+            elif answer is not None:
+                self._queue(answer)
             if self._blocked:
                 if at < end:
                     self._keep(view, at, end)
@@ -334,6 +365,16 @@ class Connection(asyncio.BufferedProtocol):
         if self._budget.is_used_up:
             self._budget.stand_in_line(self)
 
+    def _give_way(self, nbytes: int) -> None:
+        """Let others have a turn: the loop would read on up to 32 times as long as this client fills what it reads into."""
+        self._streak += nbytes
+        if self._streak < READ_AT_ONCE:
+            return
+        self._streak = 0
+        if not self._blocked and not self._is_paused:
+            self._pause()
+            asyncio.get_running_loop().call_soon(self._unblock, 0)
+
     def _keep(self, view: memoryview, at: int, end: int) -> None:
         """What came behind a request that has to wait; a copy if it lies where others read.
 
@@ -348,35 +389,15 @@ class Connection(asyncio.BufferedProtocol):
         self._charge(end - at)
         self._pause()
 
-    def _handle(self, frame: memoryview) -> None:
-        self._has_asked = True
-        try:
-            answer = self._dispatch(self, frame)
-        except CorruptFrame as e:
-            self.refuse(str(e))
-            return
-        if isinstance(answer, tuple):
-            self._out += answer
-            self._gathered += len(answer[0])
-            if self._gathered > GATHER_BYTES:
-                self._write()
-        elif isinstance(answer, Parked):
-            self._blocked |= _WAITING
-        elif answer is not None:
-            self._queue(answer)
-
     # -- answers --------------------------------------------------------------------------------------------------
 
     def _queue(self, answer: Answer) -> None:
         if isinstance(answer, LongAnswer):
-            if self._out:
-                self._write()
-            self._block(_SENDING)
-            self._long = answer
-            self._outbox.count += 1
-            self._charge(answer.cost())
-            self._outbox.send_soon(self._send_piece)
+            self._begin_long(answer)
             return
+        self._gather(answer)
+
+    def _gather(self, answer: tuple[Buffer] | list[Buffer]) -> None:
         self._out += answer
         for part in answer:
             self._gathered += len(part)
@@ -397,15 +418,55 @@ class Connection(asyncio.BufferedProtocol):
         if self._blocked & _CHOKED:
             self._count_unsent()
 
+    def _begin_long(self, long: LongAnswer) -> None:
+        if self._out:
+            self._write()
+        if not self._blocked & (_CHOKED | _CLOSING):
+            self._send_directly(long, _AT_ONCE)
+        if long.is_done or self._blocked & _CLOSING:
+            return
+        if not self.may_answer_long():
+            self._write_whole(long)
+            return
+        self._block(_SENDING)
+        self._long = long
+        self._outbox.count += 1
+        self._charge(long.cost())
+        self._outbox.send_soon(self._send_piece)
+
+    def _write_whole(self, long: LongAnswer) -> None:
+        """Read what is left of it into memory, as short answers are: it must not keep its files open."""
+        try:
+            while not long.is_done:
+                self._out += long.take()
+        except OSError as e:
+            self.abort(f"its answer could not be read: {e}")
+            return
+        self._write()
+
+    def _send_directly(self, long: LongAnswer, at_most: int) -> bool:
+        """Past the transport, which has nothing to send as long as the client is not choked."""
+        try:
+            return long.send(self._socket, at_most)
+        except ConnectionError:
+            # The transport will hear of it, too.
+            return False
+        except OSError as e:
+            self.abort(f"its answer could not be read: {e}")
+            return False
+
     def _send_piece(self) -> None:
         """The next piece of a long answer; the one behind it when the client has taken this one."""
         long, transport = self._long, self._transport
         if long is None or transport is None or self._blocked & (_CHOKED | _CLOSING):
             return
-        try:
-            transport.writelines(long.take())
-        except OSError as e:
-            self.abort(f"its answer could not be read: {e}")
+        if not self._send_directly(long, READ_AT_ONCE):
+            # The socket is full: the transport knows when it no longer is.
+            try:
+                transport.writelines(long.take())
+            except OSError as e:
+                self.abort(f"its answer could not be read: {e}")
+        if self._blocked & _CLOSING:
             return
         if long.is_done:
             self._end_long(long)
@@ -490,5 +551,9 @@ class Connection(asyncio.BufferedProtocol):
             self._unblock(0)
 
 
+# Reads of this size may be followed by more of them at once.
+_LARGE_READ = 64 * 1024
+# What is sent of a long answer before others have their turn.
+_AT_ONCE = 4 * READ_AT_ONCE
 # An answer may hold a file of each partition that it was asked for.
 _MOST_LONG_ANSWERS = 256

@@ -1,6 +1,6 @@
 """The numbers: how many connections, how large a frame, how long anything may take, how much memory for it all.
 
-Where Kafka has a setting, that is where a number comes from; the others are constants here, told in docs/operations.md.
+Most come from settings; what nobody would want to change is a constant here, told in docs/operations.md.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ def limits_of(network: NetworkSettings) -> Limits:
         connections_per_ip_overrides=network.connections_per_ip_overrides(),
         max_connection_rate=network.max_connection_creation_rate,
         max_idle_seconds=None if idle_ms < 0 else idle_ms / 1000,
+        first_request_seconds=network.first_request_timeout_ms / 1000,
+        frame_seconds=network.progress_timeout_ms / 1000,
         backlog=max(network.socket_listen_backlog_size, _LEAST_BACKLOG),
     )
 

@@ -99,7 +99,7 @@ class Listener:
 
     async def _adopt(self, client: socket.socket, host: str) -> None:
         assert self._dispatch is not None
-        connection = Connection(self, self._dispatch, self._shared, host)
+        connection = Connection(self, self._dispatch, self._shared, client=client, peer_host=host)
         try:
             client.setblocking(False)
             await self._loop.connect_accepted_socket(lambda: connection, client)

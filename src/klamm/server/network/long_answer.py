@@ -1,11 +1,14 @@
-"""An answer that is too large to be in memory as a whole: record bytes stay in their file until the client takes them.
+"""An answer whose record bytes stay in their file until the client takes them.
 
-Knows parts and their sizes, not what they say.
+They go from the page cache to the socket by sendfile. Only when the socket is full a piece is read into memory: the
+transport then waits until the client has taken it. Knows parts and their sizes, not what they say.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from collections import deque
 from collections.abc import Callable
 from typing import Protocol
@@ -14,12 +17,22 @@ from klamm.server.network.limits import READ_AT_ONCE
 
 Buffer = bytes | bytearray | memoryview
 
-# Answers with fewer record bytes than this are read at once, which costs less.
+# Answers with more record bytes than this are never in memory as a whole.
 LONG_BYTES = 2 * 1024 * 1024
+# From so many record bytes on, and so many in one place, sendfile costs less than reading and writing.
+DIRECT_BYTES = 128 * 1024
+_DIRECT_PART_BYTES = 64 * 1024
+# What is read into memory when a socket is full: as little as is worth being woken for.
+_PIECE_BYTES = 64 * 1024
 # What a part costs beyond its own bytes, in memory.
 _PART_COST = 256
 # Pieces of long answers that are sent in one turn of the loop, before others are served again.
 _PIECES_IN_A_TURN = 4
+
+
+def is_better_sent_directly(size: int, parts: int) -> bool:
+    """Whether so many record bytes, in so many places, should stay in their files."""
+    return size > LONG_BYTES or size >= max(DIRECT_BYTES, parts * _DIRECT_PART_BYTES)
 
 
 class Unread(Protocol):
@@ -28,17 +41,19 @@ class Unread(Protocol):
     @property
     def size(self) -> int: ...
     def read_part(self, start: int, size: int) -> bytes: ...
+    def place(self) -> tuple[int, int] | None:
+        """The descriptor of its file and its position there, if it lies in one."""
 
 
 class LongAnswer:
-    """A whole answer frame; `take` hands it out piece by piece."""
+    """A whole answer frame, sent by `send` as far as the socket takes it, or handed out by `take`, piece by piece."""
 
     __slots__ = ("_at", "_parts", "_start")
 
     def __init__(self, parts: list[Buffer | Unread]) -> None:
         self._parts = parts
         self._at = 0
-        # How far the part at hand has been read.
+        # How far the part at hand has been sent or read.
         self._start = 0
 
     @property
@@ -50,10 +65,37 @@ class LongAnswer:
         ready = sum(len(part) for part in self._parts if isinstance(part, Buffer))
         return ready + len(self._parts) * _PART_COST
 
+    def send(self, client: socket.socket, at_most: int = READ_AT_ONCE) -> bool:
+        """Send about so much now; False if the socket takes no more. OSError where a file cannot be read."""
+        parts = self._parts
+        count = len(parts)
+        while at_most > 0 and self._at < count:
+            part = parts[self._at]
+            try:
+                if isinstance(part, Buffer):
+                    size = len(part)
+                    rest = memoryview(part)[self._start :] if self._start else part
+                    sent = client.send(rest, socket.MSG_MORE if self._at + 1 < count else 0)
+                else:
+                    size = part.size
+                    place = part.place()
+                    if place is None:
+                        return False
+                    most = min(at_most, size - self._start)
+                    sent = _send_file(client, *place, self._start, most)
+            except BlockingIOError:
+                return False
+            at_most -= sent
+            self._start += sent
+            if self._start == size:
+                self._at += 1
+                self._start = 0
+        return True
+
     def take(self) -> list[Buffer]:
-        """The next piece, about READ_AT_ONCE bytes; OSError where a file cannot be read."""
+        """The next piece, read into memory; OSError where a file cannot be read."""
         piece: list[Buffer] = []
-        left = READ_AT_ONCE
+        left = _PIECE_BYTES
         while left > 0 and not self.is_done:
             data = self._next(left)
             piece.append(data)
@@ -63,8 +105,10 @@ class LongAnswer:
     def _next(self, at_most: int) -> Buffer:
         part = self._parts[self._at]
         if isinstance(part, Buffer):
+            rest = memoryview(part)[self._start :] if self._start else part
             self._at += 1
-            return part
+            self._start = 0
+            return rest
         wanted = min(part.size - self._start, at_most)
         data = part.read_part(self._start, wanted)
         if len(data) != wanted:
@@ -75,6 +119,14 @@ class LongAnswer:
             self._at += 1
             self._start = 0
         return data
+
+
+def _send_file(client: socket.socket, file: int, position: int, start: int, size: int) -> int:
+    sent = os.sendfile(client.fileno(), file, position + start, size)
+    if not sent:
+        # As in LongAnswer.take: the client expects what the file does not have.
+        raise OSError(f"the file ends {size} bytes too early")
+    return sent
 
 
 class Outbox:

@@ -12,7 +12,7 @@ from klamm.base.errors import ApiError
 from klamm.protocol.wire import put_uvarint
 from klamm.replication.partition import Isolation, Partition
 from klamm.server.network.connection import Answer
-from klamm.server.network.long_answer import LONG_BYTES
+from klamm.server.network.long_answer import DIRECT_BYTES, LONG_BYTES, LongAnswer
 from klamm.server.straight.routes import SIZE_BY_ID, find_by_id, find_by_name
 
 if TYPE_CHECKING:
@@ -113,15 +113,17 @@ class StraightFetch:
             )
             if records is None or records.size < min_bytes or records.size >= LONG_BYTES:
                 return None
-            data = records.read()
+            # What is large stays in its file.
+            data = records.read() if records.size < DIRECT_BYTES else b""
         except (ApiError, OSError):
             return None
+        data_size = len(data) or records.size
         count = bytearray()
-        put_uvarint(count, len(data) + 1)
-        size = route.head.size - 4 + len(count) + len(data) + len(_TAIL)
+        put_uvarint(count, data_size + 1)
+        size = route.head.size - 4 + len(count) + data_size + len(_TAIL)
         head = route.head.pack(
             size, correlation_id, 0, 0, 0, 0, 2, route.raw, 0,
             partition.high_watermark, partition.last_stable_offset, partition.log.start_offset,
             0, -1,
         )  # fmt: skip
-        return [head + count, data, _TAIL]
+        return [head + count, data, _TAIL] if data else LongAnswer([head + count, records, _TAIL])

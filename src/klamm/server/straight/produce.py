@@ -1,4 +1,8 @@
-"""The straight path for a produce of one batch to one partition, with acks 1 or all."""
+"""The straight path for a produce of one batch to one partition, with acks 1 or all.
+
+A transactional batch comes this way if its transaction is open on the partition; the first one must be admitted by the
+transaction's coordinator.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,15 @@ from struct import Struct, error
 from typing import TYPE_CHECKING
 
 from klamm.base.errors import ApiError
-from klamm.protocol.records.batch import ATTRIBUTES_AT, TRANSACTIONAL
+from klamm.protocol.records.batch import (
+    ATTRIBUTES_AT,
+    HEADER_SIZE,
+    PRODUCER_ID_AT,
+    TRANSACTIONAL,
+)
 from klamm.replication.partition import Partition
+from klamm.replication.verification import is_open
+from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 from klamm.server.network.connection import Answer
 from klamm.server.straight.routes import SIZE_BY_ID, find_by_id, find_by_name
 
@@ -18,8 +29,11 @@ _FIRST_FLEXIBLE = 9
 _FIRST_WITH_TOPIC_IDS = 13
 _LAST = 13
 
-# Transactional id (null), acks, timeout, count of topics (plus one).
+# The last byte of the transactional id (or its length, if it is null or empty), acks, timeout, count of topics (plus one).
 _START = Struct(">BhiB")
+# Of a transactional id whose length (plus one) takes one byte.
+_LONGEST_ID = 127
+_PRODUCER = Struct(">qh")
 # The byte of a batch's attributes that has bits in it.
 _ATTRIBUTES_AT = ATTRIBUTES_AT + 1
 
@@ -59,9 +73,14 @@ class StraightProduce:
         try:
             if frame[at]:
                 return None
-            transactional, acks, _, topics = _START.unpack_from(frame, at + 1)
+            transactional = frame[at + 1]
+            if transactional:
+                if transactional > _LONGEST_ID:
+                    return None
+                at += transactional - 1
+            _, acks, _, topics = _START.unpack_from(frame, at + 1)
             at += 9
-            if transactional or topics != 2 or not acks:
+            if topics != 2 or not acks:
                 return None
             if version < _FIRST_WITH_TOPIC_IDS:
                 # Name length (plus one, below 128), name, count of partitions, index.
@@ -84,7 +103,11 @@ class StraightProduce:
         if size <= 0 or stop + 3 != len(frame) or frame[stop] or frame[stop + 1] or frame[stop + 2]:
             return None
         if size > _ATTRIBUTES_AT and frame[at + _ATTRIBUTES_AT] & TRANSACTIONAL:
-            return None
+            if not transactional or size < HEADER_SIZE:
+                return None
+            producer_id, epoch = _PRODUCER.unpack_from(frame, at + PRODUCER_ID_AT)
+            if not is_open(route.partition.log.producers, producer_id, epoch):
+                return None
         return self._append(route, frame[at:stop], acks, correlation_id)
 
     def _append(
@@ -116,7 +139,11 @@ class StraightProduce:
         self, routes: dict[bytes, _Route], key: bytes, partition: Partition | None
     ) -> _Route | None:
         # A partition whose acknowledgements wait for the disk takes the long way, where a request can be parked.
-        if partition is None or self._broker.acknowledges_after_flush(partition):
+        if (
+            partition is None
+            or partition.name.topic in INTERNAL_TOPICS
+            or self._broker.acknowledges_after_flush(partition)
+        ):
             return None
         route = routes[key] = _Route(partition, key)
         return route

@@ -1,0 +1,1 @@
+"""`klamm group`: who reads what, how far, and from where next."""

@@ -1,0 +1,1 @@
+"""`klamm txn`: transactions, open and finished."""

@@ -1,0 +1,1 @@
+"""Admin: one file per kind of thing it looks after."""

@@ -1,0 +1,67 @@
+"""Shard: the replayed state machine behind one partition of a coordinator's topic.
+
+    handle -> Outcome      decides on what is known and changes nothing that is written down
+    replay(record)         the only way in which written state changes, while running as after a restart
+    wake(now)              some of the deadlines passed
+
+A shard has no clock, no disk and no socket. It holds tokens in the place of clients that wait, and answers them with
+an Outcome, at once or later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from klamm.base.clock import Ms
+from klamm.base.deadlines import Deadlines
+from klamm.base.errors import ApiError
+from klamm.base.outcome import Token
+from klamm.coordinator.records.framing import CoordinatorRecord
+from klamm.metadata.image import ClusterImage
+
+# A response message; or why there is none, which the shell words in the client's version of the API.
+Reply = object | ApiError
+
+
+class Producer(NamedTuple):
+    """Who a transactional record belongs to."""
+
+    id: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was decided. Replies are sent when the records are committed, and all that was written before them."""
+
+    records: Sequence[CoordinatorRecord] = ()
+    replies: Sequence[tuple[Token, Reply]] = ()
+    # Set where the records take part in a transaction: then they count when it commits.
+    producer: Producer | None = None
+
+
+NOTHING = Outcome()
+
+
+class Shard(Protocol):
+    deadlines: Deadlines[Hashable]
+
+    def replay(self, record: CoordinatorRecord, offset: int, producer: Producer | None) -> None: ...
+
+    def replay_end(self, producer: Producer, is_commit: bool) -> None:
+        """A transaction ended on this partition."""
+
+    def loaded(self, image: ClusterImage, now: Ms) -> Outcome:
+        """All that was written is replayed: from here on requests come. Sets what deadlines there must be."""
+        ...
+
+    def follow(self, image: ClusterImage, now: Ms) -> Outcome:
+        """The cluster's metadata changed."""
+        ...
+
+    def wake(self, now: Ms) -> Outcome: ...
+
+    def check_invariants(self) -> None:
+        """For tests; raises AssertionError."""

@@ -1,0 +1,352 @@
+"""Coordinator: one topic's shards on this broker, and the clients that wait for them.
+
+A request finds its shard by the name of its group or transaction. The shard decides, its records are appended and
+replayed, and the reply goes out when they are committed: at once where this broker is the only replica. There is no
+task and no future per request; whoever waits is a token.
+
+A shard lives as long as this broker leads its partition. Until its log is replayed clients are told to come again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+from klamm.base.clock import Ms
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.outcome import Token
+from klamm.coordinator.placement import partition_of
+from klamm.coordinator.records.framing import Framing
+from klamm.coordinator.runtime import Runtime
+from klamm.coordinator.shard import Outcome, Producer, Reply, Shard
+from klamm.metadata.image import ClusterImage
+from klamm.protocol.records.batch import Codec
+from klamm.replication.partition import Partition
+from klamm.server.call import Message
+from klamm.server.coordination.loading import load
+from klamm.server.coordination.partition_log import PartitionLog
+from klamm.server.network.connection import PARKED, Parked
+
+if TYPE_CHECKING:
+    from klamm.server.broker import Broker
+    from klamm.server.call import Call
+
+log = logging.getLogger(__name__)
+
+ShardT = TypeVar("ShardT", bound=Shard)
+Decide = Callable[[ShardT, Token], Outcome]
+
+# About what a parked request takes in memory.
+_PARKED_COST = 2_048
+
+# What a client is told when its shard's log refuses a record. It looks for the coordinator again, or tries later.
+_WRITE_ERRORS = {
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+}
+
+
+class Topic(NamedTuple):
+    """What a coordinator must know of its topic."""
+
+    name: str
+    framing: Framing
+    codec: Codec
+    read_at_once: int
+
+
+class _Asked(NamedTuple):
+    """Whom a token stands for."""
+
+    partition: int
+    answer: Callable[[Reply], None]
+
+
+class Coordinator(Generic[ShardT]):
+    def __init__(self, broker: Broker, topic: Topic, new_shard: Callable[[int], ShardT]) -> None:
+        self.topic = topic
+        self._broker = broker
+        self._new_shard = new_shard
+        self._runtimes: dict[int, Runtime[ShardT]] = {}
+        # The epoch in which this broker leads each partition: of those that are loaded, and of those that are not yet.
+        self._epochs: dict[int, int] = {}
+        self._loads: dict[int, asyncio.Task[None]] = {}
+        self._asked: dict[Token, _Asked] = {}
+        self._last_token = 0
+        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_at = 0
+        # Hears of every shard that was loaded or carried something out.
+        self.on_progress: Callable[[int, ShardT], None] | None = None
+
+    # -- requests ---------------------------------------------------------------------------------------------------
+
+    def ask(
+        self, name: str, request: object, call: Call, decide: Decide[ShardT]
+    ) -> Message | Parked:
+        """The reply, if it may be given now. An ApiError from `decide` means that nothing has changed."""
+        index = self.partition_of(name)
+        runtime = self._runtime(index)
+        token = self._token()
+        outcome = decide(runtime.shard, token)
+        mine = None
+        for each, reply in self._carry_out(index, runtime, outcome, call.now):
+            if each == token:
+                mine = reply
+            else:
+                self._answer(each, reply)
+        self._rearm(runtime.shard)
+        if mine is None:
+            self._asked[token] = _Asked(index, lambda reply: _finish(call, request, reply))
+            call.connection.hold(_PARKED_COST)
+            return PARKED
+        if isinstance(mine, ApiError):
+            raise mine
+        return mine
+
+    def ask_each(
+        self,
+        questions: Sequence[tuple[str, Decide[ShardT]]],
+        request: object,
+        call: Call,
+        join: Callable[[list[Reply]], Message],
+    ) -> Message | Parked:
+        """One request about several names. What goes wrong with one is its reply, and the others go on."""
+        replies: list[Reply] = [_MISSING] * len(questions)
+        missing = len(questions)
+        is_parked = False
+
+        def take(position: int, reply: Reply) -> None:
+            nonlocal missing
+            replies[position] = reply
+            missing -= 1
+            if is_parked and not missing:
+                call.finish(join(replies))
+
+        for position, (name, decide) in enumerate(questions):
+            self._ask_one(name, decide, call.now, partial(take, position))
+        if not missing:
+            return join(replies)
+        is_parked = True
+        call.connection.hold(_PARKED_COST * missing)
+        return PARKED
+
+    def tell(
+        self, name: str, decide: Decide[ShardT], answer: Callable[[Reply], None] | None = None
+    ) -> None:
+        """Ask without a client. The answer hears also of what went wrong."""
+        self._ask_one(name, decide, self._broker.clock.now(), answer or _ignore)
+
+    def _ask_one(
+        self, name: str, decide: Decide[ShardT], now: Ms, answer: Callable[[Reply], None]
+    ) -> None:
+        token = self._token()
+        try:
+            index = self.partition_of(name)
+            runtime = self._runtime(index)
+            outcome = decide(runtime.shard, token)
+            # Before it is carried out: the reply may be given at once.
+            self._asked[token] = _Asked(index, answer)
+            self._send(self._carry_out(index, runtime, outcome, now))
+            self._rearm(runtime.shard)
+        except ApiError as e:
+            self._asked.pop(token, None)
+            answer(e)
+
+    def shards(self) -> list[ShardT]:
+        return [runtime.shard for runtime in self._runtimes.values()]
+
+    @property
+    def is_loading(self) -> bool:
+        return bool(self._loads)
+
+    def partition_of(self, name: str) -> int:
+        topic = self._broker.image.topics_by_name.get(self.topic.name)
+        if topic is None:
+            raise ApiError(ErrorCode.NOT_COORDINATOR)
+        return partition_of(name, len(topic.partitions))
+
+    def _runtime(self, index: int) -> Runtime[ShardT]:
+        runtime = self._runtimes.get(index)
+        if runtime is None:
+            raise ApiError(
+                ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+                if index in self._loads
+                else ErrorCode.NOT_COORDINATOR
+            )
+        return runtime
+
+    def _token(self) -> Token:
+        self._last_token += 1
+        return self._last_token
+
+    # -- carrying out -----------------------------------------------------------------------------------------------
+
+    def _carry_out(
+        self, index: int, runtime: Runtime[ShardT], outcome: Outcome, now: Ms
+    ) -> Iterable[tuple[Token, Reply]]:
+        if not outcome.records:
+            return runtime.carry_out(outcome, now)
+        try:
+            replies = runtime.carry_out(outcome, now)
+        except ApiError as e:
+            error = ApiError(_WRITE_ERRORS.get(e.code, ErrorCode.UNKNOWN_SERVER_ERROR))
+            log.error("a coordinator could not write: %s-%d: %s", self.topic.name, index, e)
+            for token, _ in outcome.replies:
+                self._answer(token, error)
+            self._reload(index)
+            raise error from e
+        if self.on_progress is not None:
+            self.on_progress(index, runtime.shard)
+        return replies
+
+    def _send(self, replies: Iterable[tuple[Token, Reply]]) -> None:
+        for token, reply in replies:
+            self._answer(token, reply)
+
+    def _answer(self, token: Token, reply: Reply) -> None:
+        asked = self._asked.pop(token, None)
+        if asked is not None:
+            asked.answer(reply)
+
+    def committed(self, partition: Partition) -> None:
+        """The high watermark of one of the topic's partitions rose."""
+        index = partition.name.partition
+        runtime = self._runtimes.get(index)
+        if runtime is not None:
+            self._send(runtime.committed())
+            if self.on_progress is not None:
+                self.on_progress(index, runtime.shard)
+
+    def end_transaction(self, index: int, producer: Producer, is_commit: bool) -> None:
+        """A marker was appended to this partition. A shard that is not loaded yet will read it."""
+        runtime = self._runtimes.get(index)
+        if runtime is not None:
+            runtime.shard.replay_end(producer, is_commit)
+
+    # -- time -------------------------------------------------------------------------------------------------------
+
+    def _rearm(self, shard: ShardT) -> None:
+        at = shard.deadlines.next
+        if at is not None and (self._alarm is None or at < self._alarm_at):
+            self._set_alarm(at)
+
+    def _set_alarm(self, at: Ms) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm_at = at
+        delay = max(0, at - self._broker.clock.now()) / 1000
+        self._alarm = asyncio.get_running_loop().call_later(delay, self._wake)
+
+    def _wake(self) -> None:
+        self._alarm = None
+        now = self._broker.clock.now()
+        try:
+            for index, runtime in list(self._runtimes.items()):
+                at = runtime.shard.deadlines.next
+                if at is not None and at <= now:
+                    self._do(index, runtime, runtime.shard.wake(now), now)
+        finally:
+            for runtime in self._runtimes.values():
+                self._rearm(runtime.shard)
+
+    def _do(self, index: int, runtime: Runtime[ShardT], outcome: Outcome, now: Ms) -> None:
+        """What nobody asked for. If it cannot be written the shard is loaded anew, and decides again."""
+        try:
+            self._send(self._carry_out(index, runtime, outcome, now))
+        except ApiError:
+            return
+
+    # -- leading, and no longer -------------------------------------------------------------------------------------
+
+    def follow(self, image: ClusterImage) -> None:
+        """The metadata changed: lead what is new, give up what is no longer ours, and let shards see it."""
+        topic = image.topics_by_name.get(self.topic.name)
+        led: dict[int, int] = {}
+        for index in range(len(topic.partitions) if topic is not None else 0):
+            partition = self._broker.replicas.find(self.topic.name, index)
+            if partition is not None and partition.is_leader:
+                led[index] = partition.leader_epoch
+        for index in [each for each in self._epochs if self._epochs[each] != led.get(each)]:
+            self._unload(index)
+        for index in led.keys() - self._epochs.keys():
+            self._load(index, led[index])
+        now = self._broker.clock.now()
+        for index, runtime in list(self._runtimes.items()):
+            self._do(index, runtime, runtime.shard.follow(image, now), now)
+            self._rearm(runtime.shard)
+
+    def _load(self, index: int, leader_epoch: int) -> None:
+        partition = self._broker.replicas.get(self.topic.name, index)
+        self._epochs[index] = leader_epoch
+        writer = PartitionLog(
+            partition, self.topic.framing, self.topic.codec, self._broker.appended
+        )
+        if partition.log.start_offset == partition.high_watermark:
+            self._begin(index, Runtime(self._new_shard(index), writer))
+            return
+        task = asyncio.get_running_loop().create_task(self._load_later(index, writer))
+        self._loads[index] = task
+
+    async def _load_later(self, index: int, writer: PartitionLog) -> None:
+        shard = self._new_shard(index)
+        try:
+            await load(shard, writer, self.topic.read_at_once)
+        except (ApiError, OSError) as e:
+            # It stays closed: a coordinator that has forgotten half of what it promised is worse than none.
+            log.error("a coordinator cannot load: %s-%d: %s", self.topic.name, index, e)
+            return
+        finally:
+            self._loads.pop(index, None)
+        self._begin(index, Runtime(shard, writer))
+
+    def _begin(self, index: int, runtime: Runtime[ShardT]) -> None:
+        self._runtimes[index] = runtime
+        now = self._broker.clock.now()
+        self._do(index, runtime, runtime.shard.loaded(self._broker.image, now), now)
+        if self.on_progress is not None:
+            self.on_progress(index, runtime.shard)
+        self._rearm(runtime.shard)
+
+    def _unload(self, index: int) -> None:
+        self._epochs.pop(index, None)
+        self._runtimes.pop(index, None)
+        load = self._loads.pop(index, None)
+        if load is not None:
+            load.cancel()
+        for token in [each for each, asked in self._asked.items() if asked.partition == index]:
+            self._answer(token, ApiError(ErrorCode.NOT_COORDINATOR))
+
+    def _reload(self, index: int) -> None:
+        self._unload(index)
+        partition = self._broker.replicas.find(self.topic.name, index)
+        if partition is not None and partition.is_leader:
+            self._load(index, partition.leader_epoch)
+
+    async def close(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+        loads = list(self._loads.values())
+        for each in loads:
+            each.cancel()
+        await asyncio.gather(*loads, return_exceptions=True)
+
+
+_MISSING = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+def _ignore(reply: Reply) -> None:
+    """Nobody waits for it."""
+
+
+def _finish(call: Call, request: object, reply: Reply) -> None:
+    if isinstance(reply, ApiError):
+        failed = call.api.fail(request, reply, call.version)
+        if failed is None:
+            call.connection.close()
+        call.finish(failed)
+    else:
+        call.finish(reply)

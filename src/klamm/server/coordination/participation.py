@@ -1,0 +1,151 @@
+"""Participation: whether a partition belongs to a producer's transaction, asked before its first records are taken.
+
+Clients of transaction.version 2 do not announce their partitions, so the question adds them (KIP-890, part 2). For others it
+only verifies: a partition that was not announced must not get records that no marker would ever end (part 1).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Collection
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from klamm.base.clock import Ms
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.ids import TopicPartition
+from klamm.base.outcome import Token
+from klamm.coordinator.shard import Outcome, Producer, Reply
+from klamm.metadata.resource_type import ResourceType
+
+if TYPE_CHECKING:
+    from klamm.coordinator.transaction.shard import TransactionShard, Verdicts
+    from klamm.server.broker import Broker
+
+_SWITCH = "transaction.partition.verification.enable"
+_CLIENT_VERSION = 2
+
+
+class Client(Enum):
+    """What the client that writes knows of transactions."""
+
+    # Its partitions are added as it writes.
+    ADDS_BY_WRITING = "adds"
+    # It announces its partitions, and knows TRANSACTION_ABORTABLE.
+    CAN_ABORT = "can abort"
+    OLD = "old"
+
+
+def client_of_version(version: int, *, adds_from: int) -> Client:
+    """By the version of its request; TRANSACTION_ABORTABLE came one version before."""
+    if version >= adds_from:
+        return Client.ADDS_BY_WRITING
+    return Client.CAN_ABORT if version == adds_from - 1 else Client.OLD
+
+
+class Participation:
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    def is_asked(self, client: Client) -> bool:
+        return client is Client.ADDS_BY_WRITING or self._is_verification_on()
+
+    def _is_verification_on(self) -> bool:
+        image = self._broker.image
+        for name in (str(self._broker.node_id), ""):
+            dynamic = image.config(ResourceType.BROKER, name).get(_SWITCH)
+            if dynamic is not None:
+                return dynamic.lower() == "true"
+        return self._broker.settings.transaction.transaction_partition_verification_enable
+
+    def ask(
+        self,
+        transactional_id: str,
+        producer: Producer,
+        partitions: Collection[TopicPartition],
+        client: Client,
+    ) -> Verdicts | Awaitable[Verdicts]:
+        """How it is with each partition, in codes that the client knows. Known at once where nobody else is asked."""
+        question = _Question(transactional_id, producer, partitions, client)
+        verdicts = self._ask(question)
+        if isinstance(verdicts, dict) and not question.is_worth_a_retry(verdicts):
+            return question.told(verdicts)
+        return self._ask_patiently(question, verdicts)
+
+    async def _ask_patiently(
+        self, question: _Question, asked: Verdicts | Awaitable[Verdicts]
+    ) -> Verdicts:
+        """While the markers of the transaction before are on their way it is worth a few more tries."""
+        settings = self._broker.settings
+        patience = min(
+            settings.transaction.add_partitions_to_txn_retry_backoff_max_ms,
+            settings.network.request_timeout_ms,
+        )
+        end = self._broker.clock.now() + patience
+        while True:
+            verdicts = asked if isinstance(asked, dict) else await asked
+            if not question.is_worth_a_retry(verdicts) or self._broker.clock.now() >= end:
+                return question.told(verdicts)
+            await asyncio.sleep(settings.transaction.add_partitions_to_txn_retry_backoff_ms / 1000)
+            asked = self._ask(question)
+
+    def _ask(self, question: _Question) -> Verdicts | Awaitable[Verdicts]:
+        now = self._broker.clock.now()
+        answers: list[Verdicts] = []
+        waiting: list[asyncio.Future[Verdicts]] = []
+
+        def answer(reply: Reply) -> None:
+            if isinstance(reply, ApiError):
+                verdicts = dict.fromkeys(question.partitions, reply.code)
+            else:
+                assert isinstance(reply, dict)
+                verdicts = reply
+            answers.append(verdicts)
+            for each in waiting:
+                if not each.done():
+                    each.set_result(verdicts)
+
+        self._broker.transactions.tell(
+            question.transactional_id,
+            lambda shard, token: question.decide(shard, token, now),
+            answer,
+        )
+        if answers:
+            return answers[0]
+        waiting.append(asyncio.get_running_loop().create_future())
+        return waiting[0]
+
+
+class _Question(NamedTuple):
+    transactional_id: str
+    producer: Producer
+    partitions: Collection[TopicPartition]
+    client: Client
+
+    def decide(self, shard: TransactionShard, token: Token, now: Ms) -> Outcome:
+        if self.client is Client.ADDS_BY_WRITING:
+            return shard.add_partitions(
+                self.transactional_id,
+                self.producer,
+                self.partitions,
+                token,
+                client_version=_CLIENT_VERSION,
+                now=now,
+            )
+        return shard.verify_partitions(self.transactional_id, self.producer, self.partitions, token)
+
+    def is_worth_a_retry(self, verdicts: Verdicts) -> bool:
+        return (
+            self.client is Client.ADDS_BY_WRITING
+            and ErrorCode.CONCURRENT_TRANSACTIONS in verdicts.values()
+        )
+
+    def told(self, verdicts: Verdicts) -> Verdicts:
+        return {name: self._told(code) for name, code in verdicts.items()}
+
+    def _told(self, code: ErrorCode) -> ErrorCode:
+        if code is ErrorCode.PRODUCER_FENCED:
+            return ErrorCode.INVALID_PRODUCER_EPOCH
+        if code is ErrorCode.TRANSACTION_ABORTABLE and self.client is Client.OLD:
+            return ErrorCode.INVALID_TXN_STATE
+        return code

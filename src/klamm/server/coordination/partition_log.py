@@ -1,0 +1,132 @@
+"""The partition that a shard's records live in: written in batches, read once when the shard is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from klamm.base.clock import Ms
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.coordinator.records.framing import CoordinatorRecord, Framing
+from klamm.coordinator.shard import Producer
+from klamm.protocol.records.batch import Codec, batches
+from klamm.protocol.records.builder import build_batch
+from klamm.protocol.records.control import read_end_marker
+from klamm.protocol.records.reader import Record, read_records
+from klamm.replication.partition import ACKS_ALL, Partition
+
+# Header, and the lengths within a record at their longest: what a batch takes besides keys and values.
+_BATCH_OVERHEAD = 61
+_RECORD_OVERHEAD = 36
+
+
+class End(NamedTuple):
+    """A transaction's marker."""
+
+    producer: Producer
+    is_commit: bool
+
+
+class Replayed(NamedTuple):
+    record: CoordinatorRecord
+    offset: int
+    producer: Producer | None
+
+
+class PartitionLog:
+    """Implements coordinator.runtime.PartitionWriter."""
+
+    __slots__ = ("_appended", "_codec", "_framing", "partition")
+
+    def __init__(
+        self,
+        partition: Partition,
+        framing: Framing,
+        codec: Codec,
+        appended: Callable[[Partition], None],
+    ) -> None:
+        self.partition = partition
+        self._framing = framing
+        self._codec = codec
+        self._appended = appended
+
+    @property
+    def high_watermark(self) -> int:
+        return self.partition.high_watermark
+
+    @property
+    def end_offset(self) -> int:
+        return self.partition.log.end_offset
+
+    def append(
+        self, records: Sequence[CoordinatorRecord], producer: Producer | None, now: Ms
+    ) -> int:
+        first = self.end_offset
+        # All of them are built before any is written.
+        for batch in list(self._batches(records, producer, now)):
+            self.partition.append_own(batch, acks=ACKS_ALL, now=now)
+        self._appended(self.partition)
+        return first
+
+    def _batches(
+        self, records: Sequence[CoordinatorRecord], producer: Producer | None, now: Ms
+    ) -> Iterator[bytearray]:
+        """One batch, unless the topic takes none of that size."""
+        limit = self.partition.settings.max_message_bytes
+        size, gathered = _BATCH_OVERHEAD, list[Record]()
+        for record in records:
+            try:
+                key, value = self._framing.encode(record)
+            except ValueError as e:
+                # Requests have room for longer names than records.
+                raise ApiError(ErrorCode.RECORD_LIST_TOO_LARGE, str(e)) from None
+            needed = _RECORD_OVERHEAD + len(key) + len(value or b"")
+            if needed + _BATCH_OVERHEAD > limit:
+                raise ApiError(ErrorCode.RECORD_LIST_TOO_LARGE)
+            if size + needed > limit:
+                yield self._build(gathered, producer)
+                size, gathered = _BATCH_OVERHEAD, []
+            gathered.append(Record(timestamp=now, key=key, value=value))
+            size += needed
+        yield self._build(gathered, producer)
+
+    def _build(self, records: list[Record], producer: Producer | None) -> bytearray:
+        if producer is None:
+            return build_batch(records, codec=self._codec)
+        return build_batch(
+            records,
+            codec=self._codec,
+            producer_id=producer.id,
+            producer_epoch=producer.epoch,
+            transactional=True,
+        )
+
+    def replay(self, read_at_once: int) -> Iterator[Replayed | End | None]:
+        """Everything that is committed, in order; None where others may be served in between."""
+        partition = self.partition
+        offset = partition.log.start_offset
+        while offset < partition.high_watermark:
+            found = partition.log.read(offset, read_at_once, up_to=partition.high_watermark)
+            if found is None:
+                return
+            data = memoryview(found.read())
+            for header, batch in batches(data, partial_end=True):
+                producer = None
+                if header.is_transactional:
+                    producer = Producer(header.producer_id, header.producer_epoch)
+                if header.is_control:
+                    marker = read_end_marker(batch)
+                    if producer is not None and marker is not None:
+                        yield End(producer, marker.is_commit)
+                else:
+                    yield from self._records(batch, producer)
+                offset = header.last_offset + 1
+                yield None
+
+    def _records(self, batch: memoryview, producer: Producer | None) -> Iterator[Replayed]:
+        for record in read_records(batch):
+            if record.key is None:
+                continue
+            known = self._framing.decode(record.key, record.value)
+            if known is not None:
+                yield Replayed(known, record.offset, producer)

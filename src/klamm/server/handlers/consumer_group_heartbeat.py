@@ -1,0 +1,37 @@
+"""ConsumerGroupHeartbeat (68), v0-1: a member of a consumer group joins, lives and leaves, and gets its assignment.
+
+v1  patterns can be subscribed to; the client makes its member id itself (KIP-1082)
+"""
+
+from __future__ import annotations
+
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.coordinator.group.classic.member import Client
+from klamm.protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from klamm.server.call import Call, Message
+from klamm.server.network.connection import Parked
+
+_PROTOCOL = "consumer"
+
+
+def handle(request: ConsumerGroupHeartbeatRequest, call: Call) -> Message | Parked:
+    if _PROTOCOL not in call.broker.settings.group.group_coordinator_rebalance_protocols:
+        raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
+    client = Client(call.client_id or "", f"/{call.connection.peer_host}")
+    return call.broker.groups.ask(
+        request.group_id,
+        request,
+        call,
+        lambda shard, token: shard.consumer.heartbeat(
+            request, client, version=call.version, token=token, now=call.now
+        ),
+    )
+
+
+def fail(
+    request: ConsumerGroupHeartbeatRequest, error: ApiError, version: int
+) -> ConsumerGroupHeartbeatResponse:
+    return ConsumerGroupHeartbeatResponse(error_code=error.code, error_message=error.message)

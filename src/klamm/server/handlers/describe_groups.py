@@ -1,0 +1,64 @@
+"""DescribeGroups (15), v0-6: state, protocol and members of classic groups.
+
+v3  authorized operations
+v4  instance ids
+v6  a group that is not there is an error, no longer a dead group
+"""
+
+from __future__ import annotations
+
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.coordinator.shard import Reply
+from klamm.protocol.messages.describe_groups import (
+    DescribedGroup,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+from klamm.server.authorized import GROUP_OPERATIONS, NOT_ASKED
+from klamm.server.call import Call, Message
+from klamm.server.network.connection import Parked
+
+_FIRST_WITH_NOT_FOUND = 6
+_DEAD = "Dead"
+
+
+def handle(request: DescribeGroupsRequest, call: Call) -> Message | Parked:
+    operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_ASKED
+
+    def join(replies: list[Reply]) -> DescribeGroupsResponse:
+        groups = [
+            _answer(group_id, reply, call.version)
+            for group_id, reply in zip(request.groups, replies, strict=True)
+        ]
+        for group in groups:
+            if group.error_code == ErrorCode.NONE:
+                group.authorized_operations = operations
+        return DescribeGroupsResponse(groups=groups)
+
+    questions = [
+        (group_id, lambda shard, token, name=group_id: shard.describe_classic(name, token=token))
+        for group_id in request.groups
+    ]
+    return call.broker.groups.ask_each(questions, request, call, join)
+
+
+def fail(request: DescribeGroupsRequest, error: ApiError, version: int) -> DescribeGroupsResponse:
+    return DescribeGroupsResponse(
+        groups=[_answer(group_id, error, version) for group_id in request.groups]
+    )
+
+
+def _answer(group_id: str, reply: Reply, version: int) -> DescribedGroup:
+    if isinstance(reply, DescribedGroup):
+        return reply
+    assert isinstance(reply, ApiError)
+    if reply.code is not ErrorCode.GROUP_ID_NOT_FOUND:
+        return DescribedGroup(group_id=group_id, error_code=reply.code)
+    if version < _FIRST_WITH_NOT_FOUND:
+        return DescribedGroup(group_id=group_id, group_state=_DEAD)
+    return DescribedGroup(
+        group_id=group_id,
+        group_state=_DEAD,
+        error_code=reply.code,
+        error_message=reply.message,
+    )

@@ -1,0 +1,63 @@
+"""DescribeTransactions (65), v0: the state of transactional ids, and the partitions of what they have open."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.outcome import Token
+from klamm.coordinator.shard import Outcome, Reply
+from klamm.coordinator.transaction.shard import TransactionShard
+from klamm.coordinator.transaction.transaction import Transaction
+from klamm.protocol.messages.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+    TopicData,
+    TransactionState,
+)
+from klamm.server.call import Call, Message
+from klamm.server.network.connection import Parked
+
+
+def handle(request: DescribeTransactionsRequest, call: Call) -> Message | Parked:
+    names = request.transactional_ids
+    return call.broker.transactions.ask_each(
+        [
+            (name, lambda shard, token, name=name: _find(shard, token, name))  # type: ignore[misc]
+            for name in names
+        ],
+        request,
+        call,
+        lambda replies: DescribeTransactionsResponse(
+            transaction_states=[
+                _state(name, reply) for name, reply in zip(names, replies, strict=True)
+            ]
+        ),
+    )
+
+
+def _find(shard: TransactionShard, token: Token, transactional_id: str) -> Outcome:
+    if not transactional_id:
+        raise ApiError(ErrorCode.INVALID_REQUEST)
+    found = shard.transactions.get(transactional_id)
+    if found is None:
+        raise ApiError(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+    return Outcome(replies=[(token, found)])
+
+
+def _state(transactional_id: str, reply: Reply) -> TransactionState:
+    if isinstance(reply, ApiError):
+        return TransactionState(transactional_id=transactional_id, error_code=reply.code)
+    assert isinstance(reply, Transaction)
+    return TransactionState(
+        transactional_id=transactional_id,
+        transaction_state=reply.state.label,
+        transaction_timeout_ms=reply.timeout_ms,
+        transaction_start_time_ms=reply.start_ms,
+        producer_id=reply.producer_id,
+        producer_epoch=reply.producer_epoch,
+        topics=[
+            TopicData(topic=topic, partitions=[each.partition for each in group])
+            for topic, group in groupby(sorted(reply.partitions), key=lambda each: each.topic)
+        ],
+    )

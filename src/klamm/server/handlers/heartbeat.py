@@ -1,0 +1,29 @@
+"""Heartbeat (12), v0-4: a member of a classic group is alive, and hears whether it must join again.
+
+v3  static members
+"""
+
+from __future__ import annotations
+
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from klamm.server.call import Call, Message
+from klamm.server.network.connection import Parked
+
+
+def handle(request: HeartbeatRequest, call: Call) -> Message | Parked:
+    if not request.group_id:
+        raise ApiError(ErrorCode.INVALID_GROUP_ID)
+    return call.broker.groups.ask(
+        request.group_id,
+        request,
+        call,
+        lambda shard, token: shard.classic.heartbeat(request, token=token, now=call.now),
+    )
+
+
+def fail(request: HeartbeatRequest, error: ApiError, version: int) -> HeartbeatResponse:
+    if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+        # Nobody's session runs while the group is read from the log: all is well.
+        return HeartbeatResponse()
+    return HeartbeatResponse(error_code=error.code)

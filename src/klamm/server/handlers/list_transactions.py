@@ -1,0 +1,58 @@
+"""ListTransactions (66), v0-2: the transactional ids that this broker coordinates.
+
+v1  only those open for longer than a duration (KIP-994)
+v2  only those that a pattern matches, in RE2's syntax (KIP-1152)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.coordinator.group.consumer.regex import matching
+from klamm.coordinator.transaction.states import STATE_BY_LABEL
+from klamm.coordinator.transaction.transaction import Transaction
+from klamm.protocol.messages.list_transactions import (
+    ListTransactionsRequest,
+    ListTransactionsResponse,
+    TransactionState,
+)
+from klamm.server.call import Call
+
+
+def handle(request: ListTransactionsRequest, call: Call) -> ListTransactionsResponse:
+    if call.broker.transactions.is_loading:
+        raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    found: Iterable[Transaction] = [
+        each
+        for shard in call.broker.transactions.shards()
+        for each in shard.transactions.values()
+        if _is_wanted(request, each, call.now)
+    ]
+    if request.transactional_id_pattern:
+        names = matching(
+            request.transactional_id_pattern, (each.transactional_id for each in found)
+        )
+        found = (each for each in found if each.transactional_id in names)
+    return ListTransactionsResponse(
+        unknown_state_filters=[
+            each for each in dict.fromkeys(request.state_filters) if each not in STATE_BY_LABEL
+        ],
+        transaction_states=[
+            TransactionState(
+                transactional_id=each.transactional_id,
+                producer_id=each.producer_id,
+                transaction_state=each.state.label,
+            )
+            for each in found
+        ],
+    )
+
+
+def _is_wanted(request: ListTransactionsRequest, transaction: Transaction, now: int) -> bool:
+    if request.producer_id_filters and transaction.producer_id not in request.producer_id_filters:
+        return False
+    if request.state_filters and transaction.state.label not in request.state_filters:
+        return False
+    # What has nothing open began before time.
+    return request.duration_filter < 0 or now - transaction.start_ms > request.duration_filter

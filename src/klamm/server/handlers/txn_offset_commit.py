@@ -1,0 +1,116 @@
+"""TxnOffsetCommit (28), v0-5: store how far a group has read, to count only if the transaction commits.
+
+The group's partition of __consumer_offsets must be part of the transaction, as any partition that is written to.
+v3  says which member commits: one of an old generation is refused (KIP-447)
+v4  TRANSACTION_ABORTABLE
+v5  the partition is added to the transaction by this request (KIP-890)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.ids import TopicPartition
+from klamm.coordinator.shard import Producer
+from klamm.coordinator.transaction.shard import Verdicts
+from klamm.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+from klamm.replication.partition import Partition
+from klamm.replication.verification import Guard
+from klamm.server.call import Call, Later, Message
+from klamm.server.coordination.internal_topics import OFFSETS_TOPIC
+from klamm.server.coordination.participation import client_of_version
+from klamm.server.network.connection import Parked
+
+_FIRST_THAT_ADDS = 5
+# A coordinator's own records have none.
+_NO_SEQUENCE = -1
+_FIRST_WITH_LOADING = 2
+
+
+def handle(request: TxnOffsetCommitRequest, call: Call) -> Message | Parked | Later:
+    broker = call.broker
+    client = client_of_version(call.version, adds_from=_FIRST_THAT_ADDS)
+    name = TopicPartition(OFFSETS_TOPIC, broker.groups.partition_of(request.group_id))
+    if not broker.participation.is_asked(client):
+        return _commit(request, call)
+    partition = broker.replicas.get(*name)
+    guard = partition.verifications.begin(
+        partition.log.producers,
+        request.producer_id,
+        request.producer_epoch,
+        _NO_SEQUENCE,
+        bumps_epochs=False,
+    )
+    if guard is None:
+        return _commit(request, call)
+    producer = Producer(request.producer_id, request.producer_epoch)
+    verdicts = broker.participation.ask(request.transactional_id, producer, [name], client)
+    if isinstance(verdicts, dict):
+        return _verified(request, call, partition, guard, verdicts)
+    return _verified_later(request, call, partition, guard, verdicts)
+
+
+def fail(request: TxnOffsetCommitRequest, error: ApiError, version: int) -> TxnOffsetCommitResponse:
+    code = error.code
+    if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and version < _FIRST_WITH_LOADING:
+        # Clients of that time fail when they hear of it.
+        code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    return TxnOffsetCommitResponse(
+        topics=[
+            TxnOffsetCommitResponseTopic(
+                name=topic.name,
+                partitions=[
+                    TxnOffsetCommitResponsePartition(
+                        partition_index=each.partition_index, error_code=code
+                    )
+                    for each in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+async def _verified_later(
+    request: TxnOffsetCommitRequest,
+    call: Call,
+    partition: Partition,
+    guard: Guard,
+    verdicts: Awaitable[Verdicts],
+) -> Message | Parked:
+    return _verified(request, call, partition, guard, await verdicts)
+
+
+def _verified(
+    request: TxnOffsetCommitRequest,
+    call: Call,
+    partition: Partition,
+    guard: Guard,
+    verdicts: Verdicts,
+) -> Message | Parked:
+    try:
+        if code := verdicts[partition.name]:
+            raise ApiError(code)
+        partition.verifications.check(
+            partition.log.producers, request.producer_id, guard, _NO_SEQUENCE
+        )
+        return _commit(request, call)
+    finally:
+        partition.verifications.end(request.producer_id, guard)
+
+
+def _commit(request: TxnOffsetCommitRequest, call: Call) -> Message | Parked:
+    return call.broker.groups.ask(
+        request.group_id,
+        request,
+        call,
+        lambda shard, token: shard.offsets.commit_in_transaction(
+            request, version=call.version, now=call.now, token=token
+        ),
+    )
