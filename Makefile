@@ -5,7 +5,7 @@ SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 UV := $(or $(shell command -v uv),.tools/uv/bin/uv)
 BIN := .venv/bin
-CODE := src tests bench chaos fuzz
+CODE := src tests bench chaos fuzz examples
 # No interpreter is ever downloaded: klamm runs on the one that is here.
 export UV_PYTHON_DOWNLOADS = never
 export UV_PROJECT_ENVIRONMENT = .venv

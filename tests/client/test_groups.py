@@ -3,19 +3,23 @@
 import asyncio
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
+from random import Random
 
 import pytest
 
 from client.conftest import MakeTopic, admin_of
+from client.networks import FlakyNetwork
 from klamm.base.errors import ApiError
 from klamm.base.ids import TopicPartition
 from klamm.client import (
     CommittedOffset,
     Consumer,
     ConsumerSettings,
+    Environment,
     Producer,
     RebalanceListener,
 )
+from klamm.client.backoff import Backoff
 from klamm.client.consumer.assignors.range import RangeAssignor
 from klamm.client.consumer.assignors.round_robin import RoundRobinAssignor
 from klamm.client.consumer.assignors.sticky import CooperativeStickyAssignor
@@ -111,7 +115,7 @@ async def test_next_member_goes_on_where_the_last_one_stopped(
     address: str, make_topic: MakeTopic, name: str, kind: str
 ) -> None:
     topic = await make_topic(partitions=PARTITIONS)
-    settings = replace(settings_of(kind, name), max_poll_records=7)
+    settings = replace(settings_of(kind, name), max_poll_records=20)
     await fill(address, topic, range(50))
 
     seen: list[int] = []
@@ -146,6 +150,27 @@ async def test_without_automatic_commits_only_what_was_committed_counts(
     assert {p: (c.offset, c.metadata) for p, c in committed.items()} == {partition: (4, "half way")}
     assert sorted(again) == [n for n in range(40) if n % PARTITIONS or n >= 16]
     assert end[partition].offset == 10
+
+
+@ONE_OF_EACH_PROTOCOL
+async def test_automatic_commits_follow_behind_what_was_given_out(
+    address: str, make_topic: MakeTopic, name: str, kind: str
+) -> None:
+    topic = await make_topic(partitions=1)
+    settings = replace(settings_of(kind, name), auto_commit_interval_ms=1, max_poll_records=5)
+    async with Producer(address) as producer:
+        for number in range(10):
+            await producer.send(topic, b"%d" % number)
+
+    async with Consumer(address, settings) as consumer, admin_of(address) as admin:
+        await consumer.subscribe([topic])
+        await read_until(10, consumer)
+        partition = TopicPartition(topic, 0)
+        while True:
+            offsets = await admin.groups.offsets(name)
+            if partition in offsets and offsets[partition].offset == 10:
+                break
+            await consumer.poll(timeout_ms=20)
 
 
 async def test_eager_member_gives_everything_up_and_cooperative_one_only_what_moves(
@@ -242,6 +267,31 @@ async def test_member_that_polls_too_seldom_loses_its_partitions_and_may_come_ba
         await poll_until(lambda: len(slow.assignment()) == 2, slow, other)
 
     assert "lost" in [what for what, _ in diary.events]
+
+
+@EVERY_KIND
+async def test_members_that_come_and_go_over_a_network_that_breaks_miss_nothing(
+    address: str, make_topic: MakeTopic, name: str, kind: str
+) -> None:
+    topic = await make_topic(partitions=PARTITIONS)
+    rng = Random(3)
+    network = FlakyNetwork(rng, 0.02, calm_answers=1)
+    environment = Environment(rng=rng, open=network.open)
+    settings = replace(settings_of(kind, name), max_poll_records=10, retry_backoff=Backoff(5, 50))
+    seen: set[int] = set()
+
+    async def member() -> None:
+        while len(seen) < 400:
+            async with Consumer(address, settings, environment=environment) as consumer:
+                await consumer.subscribe([topic])
+                for _ in range(rng.randrange(5, 40)):
+                    rows = await consumer.poll(timeout_ms=50)
+                    seen.update(int(row.value or b"") for row in rows)
+
+    await fill(address, topic, range(400))
+    await asyncio.gather(*(member() for _ in range(3)))
+
+    assert seen == set(range(400))
 
 
 async def test_subscribing_without_a_group_is_refused(klamm_address: str) -> None:

@@ -266,7 +266,6 @@ PATTERNS = [
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_the_same_patterns_are_accepted(sides: tuple[Side, Side], pattern: str) -> None:
-    pytest.importorskip("re2")
     group = f"pattern-{uuid4().hex}"
     facts = {"subscribed_topic_regex": pattern, "rebalance_timeout_ms": 60_000, "member_epoch": 0}
 

@@ -24,7 +24,11 @@ CATALOGUES = {
 
 def python_files() -> list[Path]:
     return sorted(
-        [*ROOT.glob("src/**/*.py"), *ROOT.glob("tests/**/*.py"), *ROOT.glob("bench/**/*.py")]
+        [
+            path
+            for top in ("src", "tests", "bench", "examples")
+            for path in ROOT.glob(f"{top}/**/*.py")
+        ]
     )
 
 

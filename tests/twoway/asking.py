@@ -73,7 +73,8 @@ class Asking:
             (topic["name"], each["partition_index"]): (
                 each["committed_offset"],
                 each["committed_leader_epoch"],
-                each["metadata"],
+                # librdkafka counts the zero behind a text.
+                each["metadata"].rstrip("\0"),
                 ErrorCode(each["error_code"]),
             )
             for topic in answer["topics"]
@@ -115,8 +116,9 @@ class Asking:
         def end(isolation: int) -> int:
             wanted = [{"partition_index": partition, "timestamp": -1}]
             topics = [{"name": topic, "partitions": wanted}]
-            options = {"replica_id": -1, "isolation_level": isolation, "topics": topics}
-            answer = self.ask("list_offsets", 6, **options)
+            answer = self.ask(
+                "list_offsets", 6, replica_id=-1, isolation_level=isolation, topics=topics
+            )
             return int(answer["topics"][0]["partitions"][0]["offset"])
 
         return end(1), end(0)

@@ -34,6 +34,17 @@ CHANGES = {
 INTERNAL = ("__consumer_offsets", "__transaction_state")
 # They are rolled and compacted all the time.
 RESTLESS = {"segment.ms": "300", "min.cleanable.dirty.ratio": "0.01"}
+# Members of consumer groups hear soon of what they have to do.
+LIVELY = {
+    "group.consumer.min.heartbeat.interval.ms": 500,
+    "group.consumer.heartbeat.interval.ms": 500,
+}
+# What Kafka says when it writes markers before its own listener is up, and when it is asked for the coordinator before
+# it has read which topics there are.
+EARLY = re.compile(
+    r"\[TransactionCoordinator id=1\] Connection to node 1 .* could not be established"
+    "|Auto topic creation failed for __.* with error 'TOPIC_ALREADY_EXISTS'"
+)
 # A client finds the next broker soon, and nobody is missed meanwhile.
 PATIENT = {
     **QUIET,
@@ -91,11 +102,9 @@ class Handover:
         self.outputs: list[tuple[str, str]] = []
         self.clean_up_to: list[dict[str, int]] = []
         self._path = path
-        settings = {
-            **SETTINGS,
-            "transaction.abort.timed.out.transaction.cleanup.interval.ms": 300,
-        }
-        self._config = write_kafka_config(path, settings)
+        # Overdue transactions are looked for as seldom as Kafka does by itself: one that Kafka aborts before its own
+        # listener is up may never get its markers.
+        self._config = write_kafka_config(path, {**SETTINGS, **LIVELY})
         klamm = Path(sys.executable).with_name("klamm")
         tools.run([klamm, "storage", "format", "-t", CLUSTER_ID, "-c", self._config])
         scenes: list[Scene] = []
@@ -149,12 +158,14 @@ class Handover:
 
     @property
     def complaints(self) -> list[str]:
+        """What either broker found worth a warning, without what Kafka says of directories that are all its own."""
         return [
             f"{name}: {line}"
             for name, output in self.outputs
             for line in output.splitlines()
             if re.search(r"\b(WARN|WARNING|ERROR|FATAL|Traceback)\b", line)
             and not HARMLESS.search(line)
+            and not EARLY.search(line)
         ]
 
 

@@ -3,6 +3,7 @@
 Each has records in two partitions and an offset of a group. All of it counts, or nothing.
 """
 
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -146,8 +147,7 @@ class TransactionScene(Scene):
     def take_stock(self, asking: Asking) -> None:
         self.values = [self.read(asking, each) for each in range(PARTITIONS)]
         offset, _, text, error = asking.offsets(self.name, is_stable=True)[self.topic, 0]
-        # librdkafka counts the zero behind a text.
-        self.offset = offset, text.rstrip("\0"), error
+        self.offset = offset, text, error
 
     def end(self, asking: Asking) -> None:
         """What the client does at the second broker."""
@@ -453,4 +453,7 @@ def test_kafkas_tool_reads_every_record_of_the_transactions(handover: Handover) 
 
 
 def test_neither_broker_finds_anything_to_complain_about(handover: Handover) -> None:
-    assert handover.complaints == []
+    # The producer whose time was up asked for a commit.
+    late = re.compile("overdue-.*'s state is COMPLETE_ABORT, but received .* COMMIT")
+
+    assert [each for each in handover.complaints if not late.search(each)] == []

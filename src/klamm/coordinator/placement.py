@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 
+
+# Every commit and heartbeat asks, and a name may have 32,767 characters: so not too many are remembered.
+@lru_cache(maxsize=1_024)
 def partition_of(name: str, partition_count: int) -> int:
     """Kafka's rule: Java's hash of the text, without its sign."""
     return abs(_java_hash(name)) % partition_count

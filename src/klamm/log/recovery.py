@@ -254,7 +254,8 @@ def _forget_snapshots_after(disk: Disk, directory: str, offset: int) -> None:
 
 def _aborted_before(segment: Segment, offset: int) -> Iterator[AbortedTransaction]:
     """Those whose marker stands before the offset. Entries that came later may be torn, and say anything."""
-    previous = segment.base_offset
+    # A segment may begin with a marker, but not the log.
+    previous = max(segment.base_offset - 1, 0)
     for entry in segment.aborted():
         if not previous < entry.last_offset < offset:
             return

@@ -224,8 +224,7 @@ class Segment:
         self._index, self._time_index = index, times
         self.size = position
         self.unindexed_bytes = position - index.last_position()
-        # Each entry of the one came with one of the other, if there was a newer time to tell.
-        self._find_max_timestamp(times.last(), index.last_position())
+        self._find_max_timestamp(times.last())
         self.configure(settings)
 
     def seal(self) -> None:
@@ -399,16 +398,13 @@ class Segment:
             self._find_max_timestamp(last if last and self._has_timestamp(*last) else None)
         return self.max_timestamp
 
-    def _find_max_timestamp(
-        self, last_entry: tuple[int, int] | None, known_up_to: int | None = None
-    ) -> None:
-        """Start from an entry of the time index, and walk over what stands behind it, or behind a position."""
-        position = known_up_to or 0
+    def _find_max_timestamp(self, last_entry: tuple[int, int] | None) -> None:
+        """Start from an entry of the time index, and walk over what stands behind it."""
+        position = 0
         if last_entry is not None:
             self.max_timestamp, relative = last_entry
             self.max_timestamp_offset = self.base_offset + relative
-            if known_up_to is None:
-                position = self.lookup(self.max_timestamp_offset)
+            position = self.lookup(self.max_timestamp_offset)
         for found in scan.headers(self.file, position, self.size):
             if found.header.max_timestamp > self.max_timestamp:
                 self.max_timestamp = found.header.max_timestamp

@@ -240,6 +240,13 @@ def test_all_members_are_removed(ask: Klamm, join: Member, new_name: str) -> Non
     assert (removed.code, [row["removed"] for row in removed.rows]) == (0, [True])
 
 
+def test_a_group_without_members_has_nobody_to_remove(ask: Klamm, group: str) -> None:
+    removed = ask("group", "remove-member", group, "--all")
+
+    assert (removed.code, removed.out) == (0, b"")
+    assert "has no members" in removed.err
+
+
 def test_consume_with_a_group_goes_on_where_the_group_stopped(ask: Klamm, group: str) -> None:
     (lagging,) = ask("group", "lag", group).rows
     topic = lagging["topic"]

@@ -1,6 +1,5 @@
 """librdkafka's consumers with group.protocol=consumer (KIP-848): the broker shares the partitions out."""
 
-import importlib.util
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from uuid import uuid4
@@ -13,10 +12,6 @@ from compat.conftest import MakeTopic
 from support.patience import eventually
 
 pytestmark = pytest.mark.compat
-
-needs_re2 = pytest.mark.skipif(
-    importlib.util.find_spec("re2") is None, reason="patterns need google-re2"
-)
 
 
 @pytest.fixture
@@ -138,7 +133,6 @@ def test_range_gives_runs(bootstrap: str, make_topic: MakeTopic, group: str) -> 
         assert sorted(runs) == [[0, 1], [2, 3]]
 
 
-@needs_re2
 def test_topics_are_found_by_a_pattern(bootstrap: str, make_topic: MakeTopic, group: str) -> None:
     topic = make_topic(2)
     with consumer(bootstrap, group, [f"^{topic}.*"]) as member:

@@ -1,6 +1,5 @@
 """Apache Kafka's own consumer with group.protocol=consumer: java/ConsumerGroupCheck.java runs all checks at once."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
@@ -11,21 +10,20 @@ pytestmark = pytest.mark.compat
 
 PROGRAM = Path(__file__).parent / "java" / "ConsumerGroupCheck.java"
 
-HAS_RE2 = importlib.util.find_spec("re2") is not None
 CHECKS = [
     "members share the partitions",
     "a group reads on where it stopped",
     "admin describes lists and deletes a group",
     "an unknown assignor is refused",
     "a classic member and a new one share a group",
-    *(["a pattern finds topics", "a pattern that is not one is refused"] if HAS_RE2 else []),
+    "a pattern finds topics",
+    "a pattern that is not one is refused",
 ]
 
 
 @pytest.fixture(scope="module")
 def outcomes(bootstrap: str) -> dict[str, str]:
-    words = "patterns" if HAS_RE2 else "names"
-    return checks.outcomes(kafka_jars.run_source(PROGRAM, bootstrap, words, timeout=180))
+    return checks.outcomes(kafka_jars.run_source(PROGRAM, bootstrap, timeout=180))
 
 
 def test_program_ran_every_check(outcomes: dict[str, str]) -> None:

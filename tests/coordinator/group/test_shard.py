@@ -134,7 +134,7 @@ def test_an_alarm_sees_what_the_one_before_it_wrote() -> None:
     room.now += SESSION
     while (at := room.shard.deadlines.next) is not None and at <= room.now:
         outcome = room.shard.wake(room.now)
-        room._carry_out(outcome)
+        room.carry_out(outcome)
         outcomes.append(outcome)
 
     # Both sessions ended. The group is written once, when the last member is gone.

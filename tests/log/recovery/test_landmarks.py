@@ -11,6 +11,7 @@ from klamm.log.recovery import Recovered
 from klamm.testing.memory_disk import Loss, MemoryDisk
 from log.samples import (
     DIRECTORY,
+    NOW,
     a_batch,
     a_log,
     append,
@@ -106,6 +107,22 @@ def test_producers_and_aborted_transactions_are_known_from_both_sides_of_the_lan
     assert not append(again, a_batch(b"v", producer=(7, 0, 9))).duplicate
 
 
+def test_a_transaction_that_ended_where_the_segment_begins_is_known():
+    disk = MemoryDisk()
+    log = a_log(disk, DENSE)
+    append(log, a_batch(b"v", producer=(8, 0, 0), transactional=True))
+    log.roll(0)
+    end_transaction(log, 8, abort=True)
+    append_all(log, *[b"v"] * 10)
+    flush(log)
+    append_all(log, *[b"v"] * 5)
+
+    again = a_log(disk, DENSE, recovery_point=log.recovery_point)
+
+    assert again.recovered.scanned_bytes == 5 * SIZE
+    assert again.aborted_transactions(0, again.end_offset) == [(8, 0)]
+
+
 def test_an_entry_of_a_later_transaction_that_a_crash_has_torn_is_not_taken_for_an_earlier_one():
     disk = MemoryDisk()
     log = a_log_with_landmark(disk)
@@ -146,6 +163,24 @@ def test_without_its_files_everything_is_read(kind: str):
 
     assert log.recovered.scanned_bytes == 18 * SIZE
     assert values_of(log) == dict.fromkeys(range(18), b"v")
+
+
+def test_times_are_found_though_a_crash_took_their_index():
+    """It is written anew by the first landmark after a start, and an older landmark is there meanwhile."""
+    disk = MemoryDisk()
+    log = a_log(disk, DENSE)
+    for number in range(12):
+        append(log, a_batch(b"v", at=NOW + 100 - number))
+    flush(log)
+    append_all(log, *[b"v"] * 5)
+    disk.write(f"{DIRECTORY}/{0:020d}.timeindex", b"")
+
+    again = a_log(disk, DENSE, recovery_point=12)
+
+    assert again.recovered.scanned_bytes == 5 * SIZE
+    newest = again.max_timestamp()
+    assert newest is not None
+    assert (newest.offset, newest.timestamp) == (0, NOW + 100)
 
 
 def test_a_landmark_is_synced_with_what_stands_before_it():

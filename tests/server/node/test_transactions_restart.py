@@ -168,6 +168,24 @@ def test_markers_are_sent_again_until_they_are_written(house: House) -> None:
     assert committed_values(house.client, topic) == [b"a"]
 
 
+def test_a_coordinator_that_is_loaded_anew_takes_the_stuck_markers_over(house: House) -> None:
+    topic = create_topic(house.client, "t")
+    speaker = a_speaker(house)
+    speaker.write(topic, b"a")
+    house.lead(topic, is_leader=False)
+    speaker.ask_end(commit=True)
+
+    def load_anew() -> None:
+        transactions = house.node.node.broker.transactions
+        transactions._reload(transactions.partition_of(speaker.name))
+
+    house.node.call(load_anew)
+    house.lead(topic, is_leader=True)
+
+    speaker.until("CompleteCommit")
+    assert committed_values(house.client, topic) == [b"a"]
+
+
 def test_while_markers_are_stuck_the_next_transaction_waits(house: House) -> None:
     topic, other = create_topic(house.client, "t"), create_topic(house.client, "other")
     speaker = a_speaker(house)
@@ -288,6 +306,13 @@ def test_without_verification_old_clients_write_what_they_did_not_announce(tmp_p
         speaker = a_speaker(house)
 
         assert speaker.write(topic, b"x", version=10) == 0
+        find_group(house.client, "g")
+        assert speaker.commit_offset("g", topic, 5, version=3) is NONE
+        speaker.ask_end(commit=False)
+        # The offsets were not announced, so nobody has ended them; but an older epoch is refused all the same.
+        older = Producer(speaker.producer.id, -1)
+        code = speaker.commit_offset("g", topic, 5, version=3, producer=older)
+        assert code is ErrorCode.INVALID_PRODUCER_EPOCH
         # For new clients the question is how their partitions come into the transaction at all.
         assert error(speaker.produce(topic, producer=Producer(99, 0)).error_code) is (
             ErrorCode.INVALID_PRODUCER_ID_MAPPING

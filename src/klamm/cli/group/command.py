@@ -273,6 +273,7 @@ def remove_member(
         members = [member.member_id for member in found.members]
         if not members:
             notice(f"group {group} has no members: it is {state_of(found).lower()}")
+            return
     results = remove(cluster, group, members=members or (), instances=instances or ())
     show((_removed(group, who, error) for who, error in results.items()), output)
     if any(results.values()):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 
-from klamm.base.errors import ErrorCode
+from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import ZERO_UUID, TopicPartition
 from klamm.client.cluster import NO_SUCH_THING, Cluster, CoordinatorKind
+from klamm.client.consumer.settings import ConsumerSettings
+from klamm.client.consumer.state import Assignment
 from klamm.client.errors import CommitFailed
 from klamm.client.metadata import ClusterView
 from klamm.client.offsets import CommittedOffset, GroupMetadata
@@ -37,6 +41,80 @@ _LOST_MEMBER = frozenset(
         ErrorCode.FENCED_MEMBER_EPOCH,
     }
 )
+
+
+class Commits:
+    """A consumer's commits: by hand, now and then by itself, and before it gives partitions up."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        settings: ConsumerSettings,
+        assignment: Assignment,
+        who: Callable[[], GroupMetadata],
+    ) -> None:
+        self._cluster = cluster
+        self._settings = settings
+        self._assignment = assignment
+        self._who = who
+        self._running: asyncio.Task[None] | None = None
+        self._next_at: float | None = None
+
+    async def commit(self, offsets: Offsets | None = None) -> None:
+        wanted = self._assignment.consumed() if offsets is None else offsets
+        await commit_offsets(self._cluster, self._who, wanted)
+
+    def commit_soon(self, offsets: Offsets | None = None) -> asyncio.Task[None]:
+        earlier = self._running
+        wanted = self._assignment.consumed() if offsets is None else dict(offsets)
+
+        async def run() -> None:
+            if earlier is not None:
+                await asyncio.wait([earlier])
+            await self.commit(wanted)
+
+        self._running = asyncio.create_task(run())
+        return self._running
+
+    def commit_if_due(self, now: float) -> None:
+        """Called by every poll, before it gives out more: what went out earlier counts as read."""
+        if not self._happen_by_themselves:
+            return
+        interval = self._settings.auto_commit_interval_ms / 1000
+        if self._next_at is None:
+            self._next_at = now + interval
+        is_busy = self._running is not None and not self._running.done()
+        if now < self._next_at or is_busy:
+            return
+        self._next_at = now + interval
+        # A commit that fails is made good by the next one.
+        self.commit_soon().add_done_callback(_look_at)
+
+    async def before_revocation(self) -> None:
+        if not self._happen_by_themselves:
+            return
+        within_ms = self._settings.request_timeout_ms
+        if self._running is not None:
+            await asyncio.wait([self._running], timeout=within_ms / 1000)
+        with suppress(ApiError):
+            await commit_offsets(
+                self._cluster, self._who, self._assignment.consumed(), within_ms=within_ms
+            )
+
+    async def stop(self) -> None:
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.wait([self._running])
+
+    @property
+    def _happen_by_themselves(self) -> bool:
+        return self._settings.auto_commit and self._settings.group_id is not None
+
+
+def _look_at(task: asyncio.Task[None]) -> None:
+    """So that asyncio does not complain of a failure that nobody asked about."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def commit_offsets(

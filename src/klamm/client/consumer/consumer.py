@@ -21,7 +21,7 @@ from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition
 from klamm.client.cluster import Cluster
 from klamm.client.consumer.classic import ClassicMembership
-from klamm.client.consumer.commits import commit_offsets, fetch_committed
+from klamm.client.consumer.commits import Commits, fetch_committed
 from klamm.client.consumer.fetcher import Fetcher
 from klamm.client.consumer.membership import (
     Changes,
@@ -88,12 +88,11 @@ class Consumer(Generic[K, V]):
         self._news = asyncio.Event()
         self._fetcher = Fetcher(self._cluster, self.settings, self._assignment, self._news.set)
         self._positions = Positions(self._cluster, self.settings, self._assignment)
+        self._commits = Commits(self._cluster, self.settings, self._assignment, self.group_metadata)
         self._membership: Membership | None = None
         self._finding: asyncio.Task[None] | None = None
-        self._committing: asyncio.Task[None] | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._subscribed: Subscription | None = None
-        self._committed_at = 0.0
         self._is_closed = False
 
     async def __aenter__(self) -> Self:
@@ -108,7 +107,6 @@ class Consumer(Generic[K, V]):
             asyncio.create_task(self._fetcher.run()),
             asyncio.create_task(self._keep_fresh()),
         ]
-        self._committed_at = self._now()
 
     async def close(self) -> None:
         if self._is_closed:
@@ -120,9 +118,10 @@ class Consumer(Generic[K, V]):
             if self._membership is not None:
                 await self._membership.leave()
             else:
-                await self._commit_before_revocation()
+                await self._commits.before_revocation()
         finally:
-            running = [t for t in (self._finding, self._committing, *self._tasks) if t is not None]
+            await self._commits.stop()
+            running = [t for t in (self._finding, *self._tasks) if t is not None]
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
@@ -152,7 +151,7 @@ class Consumer(Generic[K, V]):
         await self.unsubscribe()
         subscription = Subscription(frozenset(topics), re.compile(pattern) if pattern else None)
         changes = Changes(
-            self._assignment, listener or RebalanceListener(), self._commit_before_revocation
+            self._assignment, listener or RebalanceListener(), self._commits.before_revocation
         )
         is_classic = self.settings.group_protocol == "classic"
         kind = ClassicMembership if is_classic else ServerSideMembership
@@ -190,7 +189,7 @@ class Consumer(Generic[K, V]):
             self._check_running()
             if self._membership is not None:
                 await self._membership.step()
-            self._commit_if_due()
+            self._commits.commit_if_due(self._now())
             self._find_positions()
             taken = self._take(most)
             self._fetcher.wake()
@@ -324,59 +323,18 @@ class Consumer(Generic[K, V]):
 
     async def commit(self, offsets: Mapping[TopicPartition, CommittedOffset] | None = None) -> None:
         """Store these offsets, or all positions; back when the coordinator has them."""
-        await commit_offsets(
-            self._cluster,
-            self.group_metadata,
-            self._assignment.consumed() if offsets is None else offsets,
-        )
+        await self._commits.commit(offsets)
 
     def commit_soon(
         self, offsets: Mapping[TopicPartition, CommittedOffset] | None = None
     ) -> asyncio.Task[None]:
         """The same without waiting; the task tells how it went. Commits go out in the order of their calls."""
-        earlier = self._committing
-        wanted = self._assignment.consumed() if offsets is None else dict(offsets)
-
-        async def run() -> None:
-            if earlier is not None:
-                await asyncio.wait([earlier])
-            await self.commit(wanted)
-
-        self._committing = asyncio.create_task(run())
-        return self._committing
+        return self._commits.commit_soon(offsets)
 
     async def committed(
         self, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, CommittedOffset]:
         return await fetch_committed(self._cluster, self.group_metadata().group_id, partitions)
-
-    @property
-    def _commits_by_itself(self) -> bool:
-        return self.settings.auto_commit and self.settings.group_id is not None
-
-    def _commit_if_due(self) -> None:
-        interval = self.settings.auto_commit_interval_ms / 1000
-        if not self._commits_by_itself or self._now() - self._committed_at < interval:
-            return
-        is_busy = self._committing is not None and not self._committing.done()
-        offsets = self._assignment.consumed()
-        if offsets and not is_busy:
-            self._committed_at = self._now()
-            # A commit that fails is made good by the next one.
-            self.commit_soon(offsets).add_done_callback(_look_at)
-
-    async def _commit_before_revocation(self) -> None:
-        if not self._commits_by_itself:
-            return
-        if self._committing is not None:
-            await asyncio.wait([self._committing], timeout=self.settings.request_timeout_ms / 1000)
-        with suppress(ApiError):
-            await commit_offsets(
-                self._cluster,
-                self.group_metadata,
-                self._assignment.consumed(),
-                within_ms=self.settings.request_timeout_ms,
-            )
 
     # Inside.
 
@@ -416,9 +374,3 @@ class Consumer(Generic[K, V]):
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
-
-
-def _look_at(task: asyncio.Task[None]) -> None:
-    """So that asyncio does not complain of a failure that nobody asked about."""
-    if not task.cancelled():
-        task.exception()

@@ -54,6 +54,8 @@ class ServerSideMembership:
         self._member_id = urlsafe_b64encode(bits.to_bytes(16, "big")).rstrip(b"=").decode()
         self._epoch = _JOINING
         self._interval_ms = _FIRST_INTERVAL_MS
+        # What the broker assigned, by topic ids, until metadata has the names; then by names, until a poll takes it.
+        self._unnamed: Assignment | None = None
         self._target: frozenset[TopicPartition] | None = None
         self._must_confirm = False
         self._is_lost = False
@@ -142,8 +144,8 @@ class ServerSideMembership:
         self._epoch = answer.member_epoch
         self._interval_ms = answer.heartbeat_interval_ms or self._interval_ms
         if answer.assignment is not None:
-            self._target = await self._partitions_of(answer.assignment)
-            self._news()
+            self._unnamed = answer.assignment
+        await self._name_assignment()
 
     def _request(self, is_confirming: bool) -> ConsumerGroupHeartbeatRequest:
         """Fields that are as the broker knows them stay away; all of them are there when joining."""
@@ -187,26 +189,32 @@ class ServerSideMembership:
             CoordinatorKind.GROUP, self._group_id, request, ConsumerGroupHeartbeatResponse
         )
 
-    async def _partitions_of(self, assignment: Assignment) -> frozenset[TopicPartition]:
+    async def _name_assignment(self) -> None:
+        """A topic that metadata does not have yet is worth another beat: the broker tells an assignment only once."""
+        if self._unnamed is None:
+            return
         found: set[TopicPartition] = set()
-        for row in assignment.topic_partitions:
+        for row in self._unnamed.topic_partitions:
             name = await self._name_of(row.topic_id)
-            if name is not None:
-                found.update(TopicPartition(name, index) for index in row.partitions)
-        return frozenset(found)
+            found.update(TopicPartition(name, index) for index in row.partitions)
+        self._unnamed = None
+        self._target = frozenset(found)
+        self._news()
 
-    async def _name_of(self, topic_id: Uuid) -> str | None:
+    async def _name_of(self, topic_id: Uuid) -> str:
         name = self._cluster.view.name_of(topic_id)
         if name is None:
             pattern = self._subscription.pattern
             await self._cluster.refresh(None if pattern else sorted(self._subscription.topics))
             name = self._cluster.view.name_of(topic_id)
+        if name is None:
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID, f"topic {topic_id} is not known yet")
         return name
 
     def _fence(self) -> None:
         """The group has gone on without us: give everything up and join again."""
         self._epoch = _JOINING
-        self._target = None
+        self._unnamed = self._target = None
         self._is_lost = True
         self._news()
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
 
 class Question(NamedTuple):
@@ -21,9 +20,6 @@ class Question(NamedTuple):
 
 class Partitioner(Protocol):
     def __call__(self, question: Question, /) -> int: ...
-
-
-CustomPartitioner: TypeAlias = Callable[[Question], int]
 
 
 def murmur2(data: bytes) -> int:

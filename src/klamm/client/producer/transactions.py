@@ -284,7 +284,7 @@ class Transactions:
                 raise TransactionFailed(e.code, e.message) from e
             if not e.code.retriable:
                 self._fail(e)
-                raise ProducerFailed(e.code, e.message) from e
+                raise self._wrong_state("going on") from e
             raise
 
     # States.

@@ -78,7 +78,7 @@ class MarkerWriter:
         if home is None or not home.is_leader:
             return
         for ending in shard.endings(home.high_watermark):
-            if ending.transactional_id in self._stuck:
+            if self._is_stuck(ending, shard):
                 continue
             written = [
                 each
@@ -90,6 +90,11 @@ class MarkerWriter:
                 self._arm()
             if written or not ending.unmarked:
                 self._tell(ending, written)
+
+    def _is_stuck(self, ending: Ending, shard: TransactionShard) -> bool:
+        """A shard that was loaded anew tries at once: whoever waits for its predecessor waits in vain."""
+        stuck = self._stuck.get(ending.transactional_id)
+        return stuck is not None and stuck[1] is shard
 
     def _tell(self, ending: Ending, written: Collection[TopicPartition]) -> None:
         now = self._broker.clock.now()

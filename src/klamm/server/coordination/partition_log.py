@@ -91,11 +91,13 @@ class PartitionLog:
         yield self._build(gathered, producer)
 
     def _build(self, records: list[Record], producer: Producer | None) -> bytearray:
+        # Sequence 0 every time, as Kafka's coordinators do: nobody checks it.
         if producer is None:
-            return build_batch(records, codec=self._codec)
+            return build_batch(records, codec=self._codec, base_sequence=0)
         return build_batch(
             records,
             codec=self._codec,
+            base_sequence=0,
             producer_id=producer.id,
             producer_epoch=producer.epoch,
             transactional=True,

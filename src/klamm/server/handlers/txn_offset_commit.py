@@ -37,9 +37,12 @@ def handle(request: TxnOffsetCommitRequest, call: Call) -> Message | Parked | La
     broker = call.broker
     client = client_of_version(call.version, adds_from=_FIRST_THAT_ADDS)
     name = TopicPartition(OFFSETS_TOPIC, broker.groups.partition_of(request.group_id))
-    if not broker.participation.is_asked(client):
-        return _commit(request, call)
     partition = broker.replicas.get(*name)
+    if not broker.participation.is_asked(client):
+        if request.producer_id < 0:
+            raise ApiError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        partition.log.producers.check_epoch(request.producer_id, request.producer_epoch)
+        return _commit(request, call)
     guard = partition.verifications.begin(
         partition.log.producers,
         request.producer_id,

@@ -29,8 +29,8 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * Apache Kafka's own consumer with group.protocol=consumer against the broker in the first argument; the second says
- * whether it knows patterns. Prints one line per check, "ok NAME" or "FAILED NAME: REASON".
+ * Apache Kafka's own consumer with group.protocol=consumer against the broker in the first argument. Prints
+ * one line per check, "ok NAME" or "FAILED NAME: REASON".
  */
 public final class ConsumerGroupCheck {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
@@ -44,7 +44,7 @@ public final class ConsumerGroupCheck {
     private final Admin admin;
     private final Map<String, Check> checks = new LinkedHashMap<>();
 
-    private ConsumerGroupCheck(String bootstrap, boolean hasPatterns) {
+    private ConsumerGroupCheck(String bootstrap) {
         this.bootstrap = bootstrap;
         this.admin = Admin.create(Map.of("bootstrap.servers", bootstrap));
         checks.put("members share the partitions", this::membersShare);
@@ -52,14 +52,12 @@ public final class ConsumerGroupCheck {
         checks.put("admin describes lists and deletes a group", this::adminSeesTheGroup);
         checks.put("an unknown assignor is refused", this::unknownAssignor);
         checks.put("a classic member and a new one share a group", this::mixedGroup);
-        if (hasPatterns) {
-            checks.put("a pattern finds topics", this::patternsFindTopics);
-            checks.put("a pattern that is not one is refused", this::badPattern);
-        }
+        checks.put("a pattern finds topics", this::patternsFindTopics);
+        checks.put("a pattern that is not one is refused", this::badPattern);
     }
 
     public static void main(String[] args) {
-        ConsumerGroupCheck program = new ConsumerGroupCheck(args[0], args[1].equals("patterns"));
+        ConsumerGroupCheck program = new ConsumerGroupCheck(args[0]);
         program.checks.forEach((name, check) -> {
             try {
                 check.run();

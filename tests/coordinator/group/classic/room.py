@@ -53,7 +53,7 @@ class Room:
             record = FRAMING.decode(key, value)
             assert record is not None
             self.shard.replay(record, offset, None)
-        self._carry_out(self.shard.loaded(ClusterImage(), self.now))
+        self.carry_out(self.shard.loaded(ClusterImage(), self.now))
         return self.shard
 
     def restart(self, **settings: int) -> None:
@@ -69,7 +69,7 @@ class Room:
         end = self.now + ms
         while (at := self.shard.deadlines.next) is not None and at <= end:
             self.now = max(self.now, at)
-            self._carry_out(self.shard.wake(self.now))
+            self.carry_out(self.shard.wake(self.now))
         self.now = end
 
     def close_round(self) -> None:
@@ -228,10 +228,10 @@ class Room:
             outcome = decide(token)
         except ApiError as e:
             outcome = Outcome(replies=[(token, e)])
-        self._carry_out(outcome)
+        self.carry_out(outcome)
         return token
 
-    def _carry_out(self, outcome: Outcome) -> None:
+    def carry_out(self, outcome: Outcome) -> None:
         for record in outcome.records:
             key, value = FRAMING.encode(record)
             self.log.append((key, value))

@@ -56,6 +56,17 @@ def test_an_id_that_was_given_out_is_forgotten_after_a_session() -> None:
     assert room.error(room.join(member_id)) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
+def test_an_id_that_was_given_out_is_good_for_a_session() -> None:
+    room = Room()
+    member_id = room.answer(room.join()).member_id
+
+    room.advance(SESSION - 1)
+    token = room.join(member_id)
+    room.close_round()
+
+    assert room.answer(token).member_id == member_id
+
+
 def test_an_id_that_was_given_out_holds_the_round_open() -> None:
     room = Room()
     (first,) = room.stable(session=REBALANCE * 2)
@@ -194,6 +205,19 @@ def test_a_group_that_was_empty_waits_as_a_new_one_does() -> None:
     assert token in room.waiting
     room.advance(DELAY)
     assert room.answer(token).generation_id == 3
+
+
+def test_who_joined_a_later_round_does_not_make_the_next_first_one_longer() -> None:
+    room = Room()
+    (first,) = room.stable()
+    second, _ = room.add()
+    room.join(first)
+    room.leave(first, second)
+
+    _, token = room.add()
+    room.advance(DELAY)
+
+    assert room.error(token) is ErrorCode.NONE
 
 
 # Closing.

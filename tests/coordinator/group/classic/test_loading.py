@@ -1,5 +1,7 @@
 """Classic groups after a restart: what was written is there, and nothing else."""
 
+import pytest
+
 from coordinator.group.classic.room import DELAY, GROUP, SESSION, Room
 from klamm.base.errors import ErrorCode
 from klamm.coordinator.group.classic.states import State
@@ -157,12 +159,16 @@ def test_the_topics_of_a_consumer_group_are_read_from_its_members() -> None:
         room.restart()
 
 
-def test_a_consumer_group_that_cannot_be_read_may_be_subscribed_to_anything() -> None:
+@pytest.mark.parametrize("metadata", [b"", b"\0", b"\xff\xff\0\0\0\0", b"\0\0\0\0\0\1\0\5abc"])
+def test_a_consumer_group_that_cannot_be_read_may_be_subscribed_to_anything(
+    metadata: bytes,
+) -> None:
     room = Room()
-    room.stable()
+    room.stable(1, protocols={"range": metadata})
 
     assert room.group.subscribed_topics is None
     assert room.group.is_subscribed_to("anything")
+    assert room.group.retention_start(7) is None
 
 
 def test_a_subscription_that_names_more_topics_than_it_has_bytes_does_not_stop_the_round() -> None:

@@ -5,6 +5,7 @@ import pytest
 from coordinator.group.classic.room import REBALANCE, SESSION, Room
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.coordinator.group.classic.states import State
+from klamm.coordinator.group.draft import Draft
 
 # SyncGroup.
 
@@ -286,6 +287,24 @@ def test_nobody_can_leave_a_group_that_is_not_there() -> None:
     assert Room().leave("stranger") == [ErrorCode.UNKNOWN_MEMBER_ID]
 
 
+@pytest.mark.parametrize("is_forming", [True, False])
+def test_who_waits_is_told_to_join_again_when_the_group_becomes_one_of_another_kind(
+    is_forming: bool,
+) -> None:
+    room = Room()
+    _, follower = room.stable(2) if is_forming else room.form(2)
+    changed = {"range": b"new"}
+    waits = room.join(follower, protocols=changed) if is_forming else room.sync(follower, 1)
+    assert room.waiting == {waits}
+    draft = Draft()
+
+    room.shard.classic.dissolve(room.group, draft)
+    room.carry_out(draft.outcome())
+
+    assert room.error(waits) is ErrorCode.REBALANCE_IN_PROGRESS
+    assert len(room.shard.deadlines) == 1  # the offsets' own
+
+
 # Who may commit.
 
 
@@ -328,6 +347,16 @@ def test_nobody_may_commit_before_the_assignment() -> None:
     assert commit(room, member_id, 1, is_transactional=True) is ErrorCode.NONE
 
 
+def test_who_says_something_about_itself_must_say_all_of_it() -> None:
+    room = Room()
+    (member_id,) = room.stable()
+
+    for is_transactional in (False, True):
+        facts = {"is_transactional": is_transactional}
+        assert commit(room, "", 1, **facts) is ErrorCode.UNKNOWN_MEMBER_ID
+        assert commit(room, member_id, -1, **facts) is ErrorCode.ILLEGAL_GENERATION
+
+
 def test_who_is_no_member_may_commit_to_an_empty_group_only() -> None:
     room = Room()
     (member_id,) = room.stable()
@@ -338,4 +367,23 @@ def test_who_is_no_member_may_commit_to_an_empty_group_only() -> None:
     room.leave(member_id)
 
     assert commit(room, "", -1) is ErrorCode.NONE
+    assert commit(room, "", 0) is ErrorCode.UNKNOWN_MEMBER_ID
     assert commit(room, member_id, 1) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize(("protocol_type", "is_allowed"), [("consumer", True), ("connect", False)])
+def test_single_offsets_of_a_running_group_can_go_if_its_topics_can_be_known(
+    protocol_type: str, is_allowed: bool
+) -> None:
+    room = Room()
+    (member_id,) = room.form(1, protocol_type=protocol_type)
+
+    if is_allowed:
+        room.group.check_offset_delete()
+    else:
+        with pytest.raises(ApiError) as raised:
+            room.group.check_offset_delete()
+        assert raised.value.code is ErrorCode.NON_EMPTY_GROUP
+
+    room.leave(member_id)
+    room.group.check_offset_delete()

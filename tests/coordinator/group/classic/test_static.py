@@ -56,6 +56,17 @@ def test_a_leader_that_comes_back_skips_the_assignment() -> None:
     assert [m.member_id for m in answer.members] == [follower, answer.member_id]
 
 
+def test_a_leader_that_came_back_leads_the_next_round_too() -> None:
+    room = Room()
+    _, follower = room.static("one", "two")
+    leader = room.answer(room.join(instance="one")).member_id
+
+    room.join(leader, instance="one")
+    token = room.join(follower, instance="two")
+
+    assert room.answer(token).leader == leader
+
+
 def test_an_old_leader_that_comes_back_does_not_know_that_it_leads() -> None:
     room = Room()
     old, _ = room.static("one", "two")

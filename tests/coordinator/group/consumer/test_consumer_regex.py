@@ -11,8 +11,6 @@ from klamm.coordinator.group.consumer.regex import check_regex, matching
 from klamm.coordinator.records import consumer_group as kinds
 from klamm.coordinator.records.framing import CoordinatorRecord
 
-pytest.importorskip("re2")
-
 PAUSE = 10_001
 REFRESH = 600_000
 

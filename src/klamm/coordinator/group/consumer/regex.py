@@ -30,7 +30,7 @@ def matching(pattern: str, names: Iterable[str]) -> frozenset[str]:
 
 
 def _compile(pattern: str) -> _Matcher:
-    import re2  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    import re2  # type: ignore[import-untyped,unused-ignore]
 
     options = re2.Options()
     options.log_errors = False

@@ -14,7 +14,9 @@ from support.brokers import Broker, free_port, start_klamm
 pytestmark = pytest.mark.compat
 
 TOTAL = 80
-SECONDS = 30
+SECONDS = 10
+# librdkafka 2.16 forgets a broker that it has lost, all but the coordinator of a group that it asks for ever after.
+PATIENT = {"reconnect.backoff.max.ms": 100, "metadata.recovery.strategy": "none"}
 # Where in a transaction the broker is killed, round after round.
 MOMENTS = ("begun", "written", "offsets sent", "committed", "none")
 
@@ -107,8 +109,7 @@ def one_round(
 
 def writer(address: str) -> Producer:
     return Producer(
-        {"bootstrap.servers": address, "transactional.id": "copier", "log_level": 0}
-        | {"reconnect.backoff.max.ms": 100}
+        {"bootstrap.servers": address, "transactional.id": "copier", **PATIENT, "log_level": 0}
     )
 
 
@@ -121,7 +122,7 @@ def reader(address: str, group: str) -> Consumer:
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
             "enable.partition.eof": True,
-            "reconnect.backoff.max.ms": 100,
+            **PATIENT,
             "log_level": 0,
         }
     )

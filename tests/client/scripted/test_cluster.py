@@ -8,8 +8,9 @@ import pytest
 
 import klamm.client
 from client.networks import ScriptedBroker
+from client.scripted.jumping_loop import metadata
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.base.ids import TopicPartition, Uuid
+from klamm.base.ids import TopicPartition
 from klamm.client.backoff import Backoff
 from klamm.client.cluster import Cluster, ClusterSettings, CoordinatorKind
 from klamm.client.environment import Address, Environment
@@ -23,22 +24,9 @@ from klamm.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatRespons
 from klamm.protocol.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
-    MetadataResponseBroker,
-    MetadataResponsePartition,
-    MetadataResponseTopic,
 )
 
 PARTITION = TopicPartition("topic", 0)
-
-
-def metadata(*, leader: int = 1, error: ErrorCode = ErrorCode.NONE) -> MetadataResponse:
-    part = MetadataResponsePartition(partition_index=0, leader_id=leader, leader_epoch=3)
-    topic = MetadataResponseTopic(
-        name="topic", topic_id=Uuid(b"t" * 16), partitions=[part], error_code=error
-    )
-    return MetadataResponse(
-        brokers=[MetadataResponseBroker(node_id=1, host="one", port=1)], topics=[topic]
-    )
 
 
 def cluster_of(broker: ScriptedBroker, **settings: int) -> Cluster:

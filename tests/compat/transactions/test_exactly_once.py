@@ -215,7 +215,10 @@ def test_kafkas_tool_lists_describes_and_ends_transactions(
     assert topic not in hanging
     assert "Exception" not in aborted
     after = tool("describe-producers", "--topic", topic, "--partition", "0")
+    tool("forceTerminateTransaction", "--transactionalId", name)
+    terminated = tool("describe", "--transactional-id", name)
     assert re.search(r"^\d+\s+0\s+\d+\s+0\s+\d+\s+None\s*$", after, re.MULTILINE), after
+    assert re.search(rf"{name}\s+\d+\s+2\s+Empty", terminated), terminated
 
 
 def _broker_id(bootstrap: str) -> str:

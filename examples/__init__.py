@@ -1,0 +1,1 @@
+"""Programs to learn from. Each folder has a README."""
