@@ -28,10 +28,16 @@ async def main(arguments: Sequence[str]) -> int:
 
 
 def table_of(tallies: Sequence[Tally]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        header_style="bold",
+    )
     for heading in ("semantics", "client"):
         table.add_column(heading, no_wrap=True)
-    for heading in ("orders", "killed", "lost", "repeated", "hidden", "promise kept"):
+    for heading in ("orders", "killed", "lost", "repeated", "hidden", "kept"):
         table.add_column(heading, justify="right")
     for tally in tallies:
         counts = (tally.orders, len(tally.killed), tally.lost, tally.repeated, tally.hidden)

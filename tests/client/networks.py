@@ -72,10 +72,12 @@ class ScriptedBroker:
         self.answers: dict[type, Answer] = {ApiVersionsRequest: self._versions, **(answers or {})}
         self.asked: list[tuple[object, int]] = []
         self.wires: list[Wire] = []
+        self.opened: list[Address] = []
         self.is_down = False
         self._newest = versions_up_to
 
-    async def open(self, protocol: Callable[[], asyncio.Protocol], _: Address) -> None:
+    async def open(self, protocol: Callable[[], asyncio.Protocol], address: Address) -> None:
+        self.opened.append(address)
         if self.is_down:
             raise ConnectionRefusedError("down")
         self.wires.append(Wire(self, protocol()))

@@ -59,7 +59,10 @@ def value_of(record: Message) -> bytes:
 def offset_after(record: Message) -> TopicPartition:
     """What is committed is where to go on."""
     topic, partition, offset = record.topic(), record.partition(), record.offset()
-    assert topic is not None and partition is not None and offset is not None
+    # Only messages that stand for errors lack them.
+    assert topic is not None
+    assert partition is not None
+    assert offset is not None
     return TopicPartition(topic, partition, offset + 1)
 
 

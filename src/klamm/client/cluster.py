@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition
@@ -19,7 +19,7 @@ from klamm.client.backoff import Backoff
 from klamm.client.connection import Connection, connect
 from klamm.client.environment import Address, Environment
 from klamm.client.errors import ConnectionLost, TimedOut, check
-from klamm.client.metadata import ClusterView, PartitionView, TopicView
+from klamm.client.metadata import ClusterView, Node, PartitionView, TopicView
 from klamm.protocol.messages.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
@@ -50,6 +50,20 @@ NO_SUCH_THING = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNO
 class CoordinatorKind(IntEnum):
     GROUP = 0
     TRANSACTION = 1
+
+
+class LeaderHint(Protocol):
+    """Produce and Fetch each have a struct of this shape in their answers."""
+
+    leader_id: int
+    leader_epoch: int
+
+
+class Endpoint(Protocol):
+    node_id: int
+    host: str
+    port: int
+    rack: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,6 +235,15 @@ class Cluster:
             self.view = ClusterView()
         check(answer.error_code)
         self.view = self.view.absorb(answer, is_complete=topics is None)
+
+    def learn_leader(
+        self, partition: TopicPartition, hint: LeaderHint, endpoints: Iterable[Endpoint]
+    ) -> bool:
+        """Take a hint of who leads. False: it says nothing new, so metadata must be asked for."""
+        nodes = [Node(e.node_id, Address(e.host, e.port), e.rack) for e in endpoints]
+        before = self.view
+        self.view = before.with_leader(partition, hint.leader_id, hint.leader_epoch, nodes)
+        return self.view is not before
 
     async def refresh_quietly(self, topics: Collection[str]) -> None:
         """When a failure is not worth more than being tried again later."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -55,6 +55,22 @@ class ClusterView:
 
     def name_of(self, topic_id: Uuid) -> str | None:
         return next((t.name for t in self.topics.values() if t.topic_id == topic_id), None)
+
+    def with_leader(
+        self, partition: TopicPartition, leader: int, leader_epoch: int, nodes: Iterable[Node]
+    ) -> ClusterView:
+        """What a broker says in passing when it does not lead the partition (KIP-951); self if that is not new."""
+        topic = self.topics.get(partition.topic)
+        known = self.partition(partition)
+        if topic is None or known is None or leader_epoch <= known.leader_epoch:
+            return self
+        all_nodes = {**self.nodes, **{node.node_id: node for node in nodes}}
+        if leader not in all_nodes:
+            return self
+        newer = known._replace(leader=leader, leader_epoch=leader_epoch)
+        partitions = {**topic.partitions, partition.partition: newer}
+        topics = {**self.topics, partition.topic: replace(topic, partitions=partitions)}
+        return replace(self, nodes=all_nodes, topics=topics)
 
     def absorb(self, answer: MetadataResponse, *, is_complete: bool) -> ClusterView:
         """`is_complete`: the answer is about all topics, so those it does not name are gone."""

@@ -2,7 +2,8 @@
 
 from klamm.base.errors import ErrorCode
 from klamm.base.ids import TopicPartition, Uuid
-from klamm.client.metadata import ClusterView
+from klamm.client.environment import Address
+from klamm.client.metadata import ClusterView, Node
 from klamm.protocol.messages.metadata import (
     MetadataResponse,
     MetadataResponsePartition,
@@ -54,6 +55,17 @@ def test_topic_that_is_gone_is_forgotten_and_the_reason_kept() -> None:
     view = view_of(MetadataResponse(topics=[topic()]), MetadataResponse(topics=[gone]))
 
     assert ("t" in view.topics, view.errors) == (False, {"t": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
+
+
+def test_hint_of_a_newer_leader_is_taken_and_an_old_or_useless_one_is_not() -> None:
+    partition = TopicPartition("t", 0)
+    view = view_of(MetadataResponse(topics=[topic(leader=1, epoch=5)]))
+    node = Node(2, Address("two", 2), None)
+
+    assert leader_of(view.with_leader(partition, 2, 6, [node])) == 2
+    assert view.with_leader(partition, 2, 5, [node]) is view
+    assert view.with_leader(partition, 2, 6, []) is view
+    assert view.with_leader(TopicPartition("other", 0), 2, 6, [node]) is view
 
 
 def test_answer_about_some_topics_leaves_the_others() -> None:

@@ -8,12 +8,13 @@ import pytest
 
 import klamm.client
 from client.networks import ScriptedBroker
-from client.scripted.jumping_loop import metadata
+from client.scripted.jumping_loop import metadata, producing_broker
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition
+from klamm.client import Environment, Producer
 from klamm.client.backoff import Backoff
 from klamm.client.cluster import Cluster, ClusterSettings, CoordinatorKind
-from klamm.client.environment import Address, Environment
+from klamm.client.environment import Address
 from klamm.client.errors import ConnectionLost, TimedOut
 from klamm.protocol.messages.find_coordinator import (
     Coordinator,
@@ -24,6 +25,14 @@ from klamm.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatRespons
 from klamm.protocol.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
+)
+from klamm.protocol.messages.produce import (
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
 )
 
 PARTITION = TopicPartition("topic", 0)
@@ -91,6 +100,34 @@ async def test_brokers_of_the_beginning_are_asked_when_no_other_is_left() -> Non
         await lost.refresh()
 
     assert opened == [Address("one", 1), Address("a", 1), Address("b", 2)]
+
+
+async def test_batch_follows_the_leader_that_a_refusal_names() -> None:
+    def refuse(request: object, _: int) -> ProduceResponse:
+        assert isinstance(request, ProduceRequest)
+        broker.answers[ProduceRequest] = accept
+        part = PartitionProduceResponse(
+            error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER,
+            current_leader=LeaderIdAndEpoch(leader_id=2, leader_epoch=4),
+        )
+        topic = TopicProduceResponse(
+            topic_id=request.topic_data[0].topic_id, partition_responses=[part]
+        )
+        two = NodeEndpoint(node_id=2, host="two", port=2)
+        return ProduceResponse(responses=[topic], node_endpoints=[two])
+
+    broker = producing_broker()
+    accept = broker.answers[ProduceRequest]
+    broker.answers[ProduceRequest] = refuse
+    environment = Environment(rng=Random(1), open=broker.open)
+
+    async with Producer("a:1", environment=environment) as producer:
+        await producer.send_and_wait("topic", b"")
+
+    asked = [type(request) for request, _ in broker.asked]
+    assert asked.count(MetadataRequest) == 1
+    assert asked.count(ProduceRequest) == 2
+    assert broker.opened[-1] == Address("two", 2)
 
 
 async def test_coordinator_that_moved_is_looked_up_again() -> None:

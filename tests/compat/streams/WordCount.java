@@ -49,10 +49,11 @@ public final class WordCount {
         // Every count goes out, not only the newest of each commit.
         settings.put("statestore.cache.max.bytes", "0");
         settings.put("consumer.auto.offset.reset", "earliest");
-        // A killed one is missed soon, and soon gives up what it held.
+        // A killed one is missed soon.
         settings.put("consumer.session.timeout.ms", "3000");
         settings.put("consumer.heartbeat.interval.ms", "500");
-        settings.put("producer.transaction.timeout.ms", "4000");
+        // Long enough for a broker to start again, and what a killed one left open does not hold up the next for long.
+        settings.put("producer.transaction.timeout.ms", "12000");
         return settings;
     }
 }

@@ -117,6 +117,18 @@ def test_a_record_that_cannot_be_written_fails_all_who_wait_and_the_shard_is_loa
     assert counted.count("a") == 1
 
 
+def test_a_failed_write_is_told_once(counted: Counted) -> None:
+    answers: Queue[Any] = Queue()
+    too_long = "a" * 2_000_000
+    counted.node.call(
+        lambda: counted.coordinator.tell(
+            "a", lambda shard, token: shard.add(too_long, token), answers.put
+        )
+    )
+    assert isinstance(answers.get(timeout=10), ApiError)
+    assert answers.empty()
+
+
 def test_a_deleted_topic_takes_its_shards_with_it(counted: Counted) -> None:
     counted.add("a")
     image = counted.broker.image

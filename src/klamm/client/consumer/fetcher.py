@@ -147,7 +147,11 @@ class Fetcher:
             for partition, part in parts_of(answer, view):
                 state = self._assignment.get(partition)
                 if state is not None and partition in asked and state.position == asked[partition]:
-                    is_stale |= self._absorb(partition, state, part)
+                    is_moved = bool(answer.node_endpoints) and self._cluster.learn_leader(
+                        partition, part.current_leader, answer.node_endpoints
+                    )
+                    if not is_moved:
+                        is_stale |= self._absorb(partition, state, part)
             if is_stale:
                 await self._recover(wanted)
         except ApiError as e:

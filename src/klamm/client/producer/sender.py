@@ -203,6 +203,12 @@ class Sender:
             elif outcome is None:
                 self._fail(batch, ConnectionLost("the answer does not mention the partition"))
             elif outcome.error_code:
+                is_led_elsewhere = response.node_endpoints and self._cluster.learn_leader(
+                    batch.partition, outcome.current_leader, response.node_endpoints
+                )
+                if is_led_elsewhere:
+                    self._resend(batch)
+                    continue
                 self._fail(batch, error_of(outcome.error_code, outcome.error_message))
             else:
                 self._succeed(batch, outcome)
@@ -258,6 +264,12 @@ class Sender:
             self._refresh_wanted.add(batch.partition.topic)
         self._accumulator.put_back(batch)
         self.wake()
+
+    def _resend(self, batch: Batch) -> None:
+        """At once, to the leader that the answer named."""
+        batch.attempts += 1
+        batch.retry_at = self._now()
+        self._accumulator.put_back(batch)
 
     def _split(self, batch: Batch) -> None:
         parts = batch.split()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
@@ -25,7 +25,7 @@ from klamm.coordinator.shard import Outcome, Producer, Reply, Shard
 from klamm.metadata.image import ClusterImage
 from klamm.protocol.records.batch import Codec
 from klamm.replication.partition import Partition
-from klamm.server.call import Message
+from klamm.server.call import Message, Steps
 from klamm.server.coordination.loading import load
 from klamm.server.coordination.partition_log import PartitionLog
 from klamm.server.network.connection import PARKED, Parked
@@ -39,6 +39,8 @@ log = logging.getLogger(__name__)
 ShardT = TypeVar("ShardT", bound=Shard)
 Decide = Callable[[ShardT, Token], Outcome]
 
+# From so many questions on a request is answered in turns.
+_MANY = 64
 # About what a parked request takes in memory.
 _PARKED_COST = 2_048
 
@@ -113,8 +115,24 @@ class Coordinator(Generic[ShardT]):
         request: object,
         call: Call,
         join: Callable[[list[Reply]], Message],
-    ) -> Message | Parked:
+    ) -> Message | Parked | Steps:
         """One request about several names. What goes wrong with one is its reply, and the others go on."""
+        steps = self._ask_in_steps(questions, call, join)
+        if len(questions) > _MANY:
+            return steps
+        try:
+            while True:
+                next(steps)
+        except StopIteration as finished:
+            response: Message | Parked = finished.value
+            return response
+
+    def _ask_in_steps(
+        self,
+        questions: Sequence[tuple[str, Decide[ShardT]]],
+        call: Call,
+        join: Callable[[list[Reply]], Message],
+    ) -> Generator[None, None, Message | Parked]:
         replies: list[Reply] = [_MISSING] * len(questions)
         missing = len(questions)
         is_parked = False
@@ -128,6 +146,7 @@ class Coordinator(Generic[ShardT]):
 
         for position, (name, decide) in enumerate(questions):
             self._ask_one(name, decide, call.now, partial(take, position))
+            yield
         if not missing:
             return join(replies)
         is_parked = True
@@ -144,17 +163,20 @@ class Coordinator(Generic[ShardT]):
         self, name: str, decide: Decide[ShardT], now: Ms, answer: Callable[[Reply], None]
     ) -> None:
         token = self._token()
+        is_known = False
         try:
             index = self.partition_of(name)
             runtime = self._runtime(index)
             outcome = decide(runtime.shard, token)
             # Before it is carried out: the reply may be given at once.
             self._asked[token] = _Asked(index, answer)
+            is_known = True
             self._send(self._carry_out(index, runtime, outcome, now))
             self._rearm(runtime.shard)
         except ApiError as e:
-            self._asked.pop(token, None)
-            answer(e)
+            # A failed write has told all whose replies it held back, this one among them.
+            if not is_known or self._asked.pop(token, None) is not None:
+                answer(e)
 
     def shards(self) -> list[ShardT]:
         return [runtime.shard for runtime in self._runtimes.values()]

@@ -15,9 +15,8 @@ from klamm.protocol.records.control import read_end_marker
 from klamm.protocol.records.reader import Record, read_records
 from klamm.replication.partition import ACKS_ALL, Partition
 
-# Header, and the lengths within a record at their longest: what a batch takes besides keys and values.
+# What a batch takes besides its records.
 _BATCH_OVERHEAD = 61
-_RECORD_OVERHEAD = 36
 
 
 class End(NamedTuple):
@@ -62,33 +61,26 @@ class PartitionLog:
         self, records: Sequence[CoordinatorRecord], producer: Producer | None, now: Ms
     ) -> int:
         first = self.end_offset
-        # All of them are built before any is written.
-        for batch in list(self._batches(records, producer, now)):
-            self.partition.append_own(batch, acks=ACKS_ALL, now=now)
+        batch = self._build(self._encode(records, now), producer)
+        self.partition.append_own(batch, acks=ACKS_ALL, now=now)
         self._appended(self.partition)
         return first
 
-    def _batches(
-        self, records: Sequence[CoordinatorRecord], producer: Producer | None, now: Ms
-    ) -> Iterator[bytearray]:
-        """One batch, unless the topic takes none of that size."""
-        limit = self.partition.settings.max_message_bytes
-        size, gathered = _BATCH_OVERHEAD, list[Record]()
+    def _encode(self, records: Sequence[CoordinatorRecord], now: Ms) -> list[Record]:
+        """What was decided together is written in one batch, all or nothing; so it must fit in one."""
+        room = self.partition.settings.max_message_bytes - _BATCH_OVERHEAD
+        encoded = []
         for record in records:
             try:
                 key, value = self._framing.encode(record)
             except ValueError as e:
                 # Requests have room for longer names than records.
                 raise ApiError(ErrorCode.RECORD_LIST_TOO_LARGE, str(e)) from None
-            needed = _RECORD_OVERHEAD + len(key) + len(value or b"")
-            if needed + _BATCH_OVERHEAD > limit:
+            room -= len(key) + len(value or b"")
+            if room < 0:
                 raise ApiError(ErrorCode.RECORD_LIST_TOO_LARGE)
-            if size + needed > limit:
-                yield self._build(gathered, producer)
-                size, gathered = _BATCH_OVERHEAD, []
-            gathered.append(Record(timestamp=now, key=key, value=value))
-            size += needed
-        yield self._build(gathered, producer)
+            encoded.append(Record(timestamp=now, key=key, value=value))
+        return encoded
 
     def _build(self, records: list[Record], producer: Producer | None) -> bytearray:
         # Sequence 0 every time, as Kafka's coordinators do: nobody checks it.
