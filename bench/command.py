@@ -92,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         description="Measure klamm, alone or beside a reference broker on this machine.",
-        epilog=f"workloads:\n{lines}\n\nidle runs only with --big or by name. docs/performance.md explains the rest.",
+        epilog=f"workloads:\n{lines}\n\ngroups and idle run only with --big or by name. docs/performance.md explains the rest.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

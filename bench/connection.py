@@ -53,6 +53,9 @@ class Connection:
     def call(self, frame: bytes, response: type[T], version: int) -> T:
         """One request and its decoded answer, for what is not measured."""
         self.send(frame)
+        return self.receive_as(response, version)
+
+    def receive_as(self, response: type[T], version: int) -> T:
         self.receive()
         # A copy: decoded bytes are views of what they were decoded from.
         return decode(response, version, bytes(self.answer[_AFTER_HEADER:]))

@@ -45,11 +45,15 @@ def batch_of(count: int, value_size: int) -> bytes:
     return bytes(build_batch(Record(0, now, None, value, []) for _ in range(count)))
 
 
-def produce_frame(topic_id: Uuid, partition: int, batch: bytes, *, acks: int) -> bytes:
+def produce_frame(
+    topic_id: Uuid, partition: int, batch: bytes, *, acks: int, transactional_id: str | None = None
+) -> bytes:
     data = PartitionProduceData(index=partition, records=batch)
     topic = TopicProduceData(topic_id=topic_id, partition_data=[data])
-    request = ProduceRequest(acks=acks, timeout_ms=_TIMEOUT_MS, topic_data=[topic])
-    return _frame(PRODUCE, PRODUCE_VERSION, request)
+    request = ProduceRequest(
+        transactional_id=transactional_id, acks=acks, timeout_ms=_TIMEOUT_MS, topic_data=[topic]
+    )
+    return frame(PRODUCE, PRODUCE_VERSION, request)
 
 
 def fetch_frame(
@@ -62,7 +66,7 @@ def fetch_frame(
         min_bytes=1,
         topics=[FetchTopic(topic_id=topic_id, partitions=[asked])],
     )
-    return _frame(FETCH, FETCH_VERSION, request)
+    return frame(FETCH, FETCH_VERSION, request)
 
 
 def metadata_frame(topics: Sequence[str]) -> bytes:
@@ -70,7 +74,7 @@ def metadata_frame(topics: Sequence[str]) -> bytes:
         topics=[MetadataRequestTopic(name=name) for name in topics],
         allow_auto_topic_creation=False,
     )
-    return _frame(METADATA, METADATA_VERSION, request)
+    return frame(METADATA, METADATA_VERSION, request)
 
 
 def create_topics_frame(names: Sequence[str], *, partitions: int) -> bytes:
@@ -78,16 +82,17 @@ def create_topics_frame(names: Sequence[str], *, partitions: int) -> bytes:
         CreatableTopic(name=name, num_partitions=partitions, replication_factor=1) for name in names
     ]
     request = CreateTopicsRequest(topics=topics, timeout_ms=_TIMEOUT_MS)
-    return _frame(CREATE_TOPICS, CREATE_TOPICS_VERSION, request)
+    return frame(CREATE_TOPICS, CREATE_TOPICS_VERSION, request)
 
 
 def delete_topics_frame(names: Sequence[str]) -> bytes:
     topics = [DeleteTopicState(name=name) for name in names]
     request = DeleteTopicsRequest(topics=topics, timeout_ms=_TIMEOUT_MS)
-    return _frame(DELETE_TOPICS, DELETE_TOPICS_VERSION, request)
+    return frame(DELETE_TOPICS, DELETE_TOPICS_VERSION, request)
 
 
-def _frame(api_key: int, version: int, body: object) -> bytes:
+def frame(api_key: int, version: int, body: object) -> bytes:
+    """Any request of a flexible version."""
     header = RequestHeader(
         request_api_key=api_key, request_api_version=version, correlation_id=1, client_id="bench"
     )

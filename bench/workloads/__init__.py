@@ -1,7 +1,7 @@
 """The catalogue of workloads, in the order in which they run."""
 
 from bench.workload import Workload
-from bench.workloads import end_to_end, fetch, idle, produce, start, topics
+from bench.workloads import end_to_end, fetch, groups, idle, produce, start, topics, transactions
 
 # What makes many partitions comes last: a broker may be busy with their end for a while.
 ALL: tuple[Workload, ...] = (
@@ -13,7 +13,12 @@ ALL: tuple[Workload, ...] = (
     fetch.FETCH64K,
     fetch.FETCH1M,
     end_to_end.E2E,
+    groups.JOIN,
+    groups.COMMIT,
+    groups.COMMIT16,
+    transactions.TRANSACT,
     topics.METADATA,
     topics.CREATE,
+    groups.MANY,
     idle.IDLE,
 )

@@ -1,9 +1,16 @@
-"""Who leads when a broker leaves or comes back."""
+"""Who leads when a broker leaves or comes back, and when somebody asks for another leader."""
 
 import pytest
 
 from klamm.base.ids import Uuid
-from klamm.controller.election import Rules, not_eligible, with_broker, without_broker
+from klamm.controller.election import (
+    Rules,
+    not_eligible,
+    preferred,
+    unclean,
+    with_broker,
+    without_broker,
+)
 from klamm.metadata.effects import changed_partition
 from klamm.metadata.image import PartitionImage
 
@@ -126,3 +133,66 @@ def test_a_crash_costs_a_broker_its_eligibility():
     assert record is not None
     assert changed_partition(partition, record).elr == (2,)
     assert not_eligible(TOPIC, 0, partition, 3) is None
+
+
+def choose(kind, partition, dead=()):
+    record = kind(TOPIC, 0, partition, is_active=lambda each: each not in dead)
+    return partition if record is None else changed_partition(partition, record)
+
+
+def test_the_preferred_replica_takes_over_when_it_is_in_sync():
+    after = choose(preferred, a_partition((2, 1), 2))
+
+    assert (after.leader, after.isr, after.leader_epoch) == (1, (2, 1), 6)
+
+
+@pytest.mark.parametrize(("isr", "dead"), [((2, 3), ()), ((1, 2), (1,))])
+def test_a_preferred_replica_that_cannot_lead_leaves_the_leader_in_office(isr, dead):
+    partition = a_partition(isr, 2)
+
+    assert choose(preferred, partition, dead) is partition
+
+
+def test_where_nobody_leads_another_member_is_better_than_none():
+    after = choose(preferred, a_partition((2, 3), -1), dead=(1, 2))
+
+    assert (after.leader, after.isr) == (3, (2, 3))
+
+
+def test_a_preferred_election_loses_no_records():
+    waiting = a_partition((2,), -1)
+
+    assert choose(preferred, waiting, dead=(2,)) is waiting
+
+
+@pytest.mark.parametrize("kind", [preferred, unclean])
+def test_without_anybody_eligible_the_last_leader_is_asked_first(kind):
+    after = choose(kind, a_partition((), -1, last_known=(2,)))
+
+    assert (after.leader, after.isr, after.last_known_elr) == (2, (2,), ())
+    assert after.leader_recovery_state == 1
+
+
+def test_an_unclean_election_takes_a_member_in_sync_if_there_is_one():
+    after = choose(unclean, a_partition((3,), -1))
+
+    assert (after.leader, after.isr, after.leader_recovery_state) == (3, (3,), 0)
+
+
+def test_an_unclean_election_takes_an_eligible_replica_before_the_others():
+    after = choose(unclean, a_partition((), -1, elr=(2, 3), last_known=(3,)))
+
+    assert (after.leader, after.isr, after.elr) == (2, (2,), (3,))
+    assert (after.last_known_elr, after.leader_recovery_state) == ((), 0)
+
+
+def test_an_unclean_election_takes_whoever_lives():
+    after = choose(unclean, a_partition((3,), -1, elr=(2,)), dead=(1, 3))
+
+    assert (after.leader, after.isr, after.elr, after.leader_recovery_state) == (2, (2,), (), 1)
+
+
+def test_nobody_lives_and_nobody_leads():
+    waiting = a_partition((3,), -1)
+
+    assert choose(unclean, waiting, dead=(1, 2, 3)) is waiting

@@ -12,7 +12,14 @@ from oracle.stage import Stage, prepare
 from support.brokers import Broker, start_kafka, start_klamm
 
 # Records of 1970 would fall to the first round of retention, half a minute after the start.
-SETTINGS = {"log.initial.task.delay.ms": 24 * 3_600_000}
+SETTINGS = {
+    "log.initial.task.delay.ms": 24 * 3_600_000,
+    "offsets.topic.replication.factor": 1,
+    "transaction.state.log.replication.factor": 1,
+    "transaction.state.log.min.isr": 1,
+    # A member that nobody hears of any more should not end in the middle of the questions.
+    "group.initial.rebalance.delay.ms": 0,
+}
 
 
 def _running(variable: str, start: Callable[..., Broker]) -> Iterator[Stage]:

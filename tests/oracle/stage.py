@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+from klamm.base.errors import ErrorCode
 from klamm.base.ids import Uuid
 from klamm.protocol.apis import API_BY_NAME
 from oracle.cases.case import FRESH, Ask, Earlier, Id, batch, create, produce
@@ -52,8 +53,8 @@ class Stage:
                 return values.replace(FRESH, fresh)
             case Id(topic):
                 return self.topic_id(topic.replace(FRESH, fresh))
-            case Earlier(field):
-                return earlier[field]
+            case Earlier(path):
+                return _at(path, earlier)
         return values
 
     def _wait_for(self, topics: list[str]) -> None:
@@ -69,6 +70,12 @@ class Stage:
         answer = self.ask(Ask("metadata", values), fresh="")
         found: dict[str, Any] = answer["topics"][0]
         return found
+
+
+def _at(path: str, answer: Any) -> Any:
+    for step in path.split("."):
+        answer = answer[int(step) if step.isdigit() else step]
+    return answer
 
 
 def prepare(stage: Stage) -> None:
@@ -94,12 +101,27 @@ def prepare(stage: Stage) -> None:
     ):
         stage.ask(ask, fresh="")
     eventually(partial(_assert_has_producer_ids, stage))
+    for kind in (0, 1):
+        eventually(partial(_assert_has_coordinator, stage, kind))
 
 
 def _assert_has_producer_ids(stage: Stage) -> None:
     """Kafka's broker asks its controller for a block of ids when the first client wants one, and that one waits."""
     values = {"transactional_id": None, "transaction_timeout_ms": 60_000}
     assert stage.ask(Ask("init_producer_id", values), fresh="")["error_code"] == 0
+
+
+def _assert_has_coordinator(stage: Stage, kind: int) -> None:
+    """Kafka creates the topic when it is asked for the first time, and loads it a moment later."""
+    values = {"key_type": kind, "coordinator_keys": ["any"]}
+    (found,) = stage.ask(Ask("find_coordinator", values), fresh="")["coordinators"]
+    assert found["error_code"] == 0
+    if kind == 1:
+        values = {"transactional_id": "any", "transaction_timeout_ms": 60_000}
+        assert stage.ask(Ask("init_producer_id", values), fresh="")["error_code"] == 0
+    else:
+        (deleted,) = stage.ask(Ask("delete_groups", {"groups_names": ["any"]}), fresh="")["results"]
+        assert deleted["error_code"] == ErrorCode.GROUP_ID_NOT_FOUND
 
 
 def _delete_records(topic: str, offset: int) -> Ask:

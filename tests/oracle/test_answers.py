@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from oracle.cases import configs, partitions, reading, topics, writing
+from oracle.cases import configs, groups, partitions, reading, topics, transactions, writing
 from oracle.cases.case import Ask, Case
 from oracle.comparing import differences
 from oracle.stage import Stage
@@ -18,6 +18,8 @@ CASES: list[Case] = [
     *configs.CASES,
     *writing.CASES,
     *reading.CASES,
+    *groups.CASES,
+    *transactions.CASES,
 ]
 SETTLED_AFTER_SECONDS = 2.0
 

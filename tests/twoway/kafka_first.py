@@ -1,7 +1,7 @@
 """The story of a data directory that Kafka begins and is killed in: klamm takes it over, then Kafka and klamm again.
 
-klamm formats it, in two parts, with voters that stand in the settings. Kafka brings what klamm only keeps: transactions, groups,
-quotas and credentials.
+klamm formats it, in two parts, with voters that stand in the settings. Kafka brings transactions, groups, quotas and
+credentials, which are the same when klamm has had it.
 """
 
 import random

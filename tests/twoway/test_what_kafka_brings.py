@@ -1,4 +1,4 @@
-"""What only Kafka writes yet, klamm shows as Kafka does, and gives back unhurt: transactions, groups, quotas, users."""
+"""What Kafka wrote, klamm shows as Kafka does, and gives back unhurt: transactions, groups, quotas, users."""
 
 from typing import Any
 

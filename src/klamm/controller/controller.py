@@ -10,7 +10,7 @@ from __future__ import annotations
 from klamm.base.clock import Ms
 from klamm.base.settings.broker import Settings, topic_settings
 from klamm.base.settings.describe import Layers
-from klamm.controller import brokers, configs, features, producer_ids, topics
+from klamm.controller import brokers, configs, features, leaders, producer_ids, topics
 from klamm.controller.chance import Chance
 from klamm.controller.decision import Context, Decision
 from klamm.metadata.image import ClusterImage
@@ -35,6 +35,7 @@ from klamm.protocol.messages.create_partitions import (
 )
 from klamm.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from klamm.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from klamm.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 from klamm.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
@@ -66,6 +67,11 @@ class Controller:
         self, request: CreatePartitionsRequest, now: Ms
     ) -> Decision[CreatePartitionsResponse]:
         return topics.create_partitions(self._context(now), request)
+
+    def elect_leaders(
+        self, request: ElectLeadersRequest, now: Ms
+    ) -> Decision[ElectLeadersResponse]:
+        return leaders.elect(self._context(now), request)
 
     def alter_configs(
         self, request: AlterConfigsRequest, now: Ms

@@ -1,4 +1,5 @@
-"""What becomes of a partition when a broker leaves or comes back: its ISR, its leader, its eligible leaders.
+"""What becomes of a partition when a broker leaves or comes back, or when somebody asks for another leader: its ISR,
+its leader, its eligible leaders.
 
 Pure functions from a partition to the record that changes it, or None where nothing changes. The eligible
 leader replicas (ELR) of KIP-966 are brokers that left the ISR while it was below min.insync.replicas: nothing
@@ -7,7 +8,7 @@ was committed without them since, so they may lead again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from klamm.base.ids import Uuid
@@ -69,19 +70,73 @@ def with_broker(
     an eligible leader, or, when neither is left, as the one that led last."""
     if partition.leader != NO_LEADER:
         return None
-    change = PartitionChangeRecord(topic_id=topic_id, partition_id=index, leader=broker_id)
-    if broker_id not in partition.isr:
-        if partition.isr:
-            return None
-        change.isr = [broker_id]
-        if broker_id in partition.elr:
-            change.eligible_leader_replicas = [x for x in partition.elr if x != broker_id]
-        elif not partition.elr and partition.last_known_elr == (broker_id,):
-            if len(partition.replicas) > 1:
-                # Another replica may have more; a lone one has all there is.
-                change.leader_recovery_state = _RECOVERING
-        else:
-            return None
+    is_last_known = _has_nobody_eligible(partition) and partition.last_known_elr == (broker_id,)
+    if _is_eligible(partition, broker_id) or is_last_known:
+        return _led_by(topic_id, index, partition, broker_id)
+    return None
+
+
+def preferred(
+    topic_id: Uuid, index: int, partition: PartitionImage, *, is_active: Callable[[int], bool]
+) -> PartitionChangeRecord | None:
+    """The first replica leads if it can. If it cannot, who leads now goes on, else anybody eligible takes over."""
+    first, *rest = partition.replicas
+    candidates = (first, partition.leader, *rest)
+    return _elected(topic_id, index, partition, candidates, is_active)
+
+
+def unclean(
+    topic_id: Uuid, index: int, partition: PartitionImage, *, is_active: Callable[[int], bool]
+) -> PartitionChangeRecord | None:
+    """Anybody who lives leads a partition that has no leader, even if records are lost by that; one that
+    loses none is taken first."""
+    candidates = (partition.leader, *partition.replicas)
+    if change := _elected(topic_id, index, partition, candidates, is_active):
+        return change
+    living = (each for each in partition.replicas if is_active(each))
+    if (leader := next(living, None)) is None or leader == partition.leader:
+        return None
+    return _led_by(topic_id, index, partition, leader)
+
+
+def _elected(
+    topic_id: Uuid,
+    index: int,
+    partition: PartitionImage,
+    candidates: Iterable[int],
+    is_active: Callable[[int], bool],
+) -> PartitionChangeRecord | None:
+    """The first candidate that is eligible; without any, the one that led last."""
+    able = (each for each in candidates if _is_eligible(partition, each) and is_active(each))
+    leader = next(able, None)
+    if leader is None and _has_nobody_eligible(partition) and len(partition.last_known_elr) == 1:
+        last = partition.last_known_elr[0]
+        leader = last if is_active(last) else None
+    if leader is None or leader == partition.leader:
+        return None
+    return _led_by(topic_id, index, partition, leader)
+
+
+def _is_eligible(partition: PartitionImage, broker_id: int) -> bool:
+    """It has everything that was committed."""
+    return broker_id in (partition.isr or partition.elr)
+
+
+def _has_nobody_eligible(partition: PartitionImage) -> bool:
+    return not partition.isr and not partition.elr
+
+
+def _led_by(
+    topic_id: Uuid, index: int, partition: PartitionImage, leader: int
+) -> PartitionChangeRecord:
+    change = PartitionChangeRecord(topic_id=topic_id, partition_id=index, leader=leader)
+    if leader not in partition.isr:
+        change.isr = [leader]
+        if leader in partition.elr:
+            change.eligible_leader_replicas = [x for x in partition.elr if x != leader]
+        # Another replica may have more; a lone one has all there is.
+        if not _is_eligible(partition, leader) and len(partition.replicas) > 1:
+            change.leader_recovery_state = _RECOVERING
     if partition.last_known_elr:
         change.last_known_elr = []
     return change

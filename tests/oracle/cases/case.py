@@ -23,9 +23,9 @@ class Id:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """Stands for a field of the answer before."""
+    """Stands for a field of the answer before, found by names and numbers with dots between them."""
 
-    field: str
+    path: str
 
 
 @dataclass(frozen=True, slots=True)

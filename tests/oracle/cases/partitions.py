@@ -1,8 +1,8 @@
-"""Partitions and the cluster: growing, deleting records, epochs, directories, producers, the quorum."""
+"""Partitions and the cluster: growing, deleting records, epochs, leaders, directories, producers, the quorum."""
 
 from typing import Any
 
-from oracle.cases.case import FRESH, Ask, Case, batch, case, create, produce
+from oracle.cases.case import FRESH, Ask, Case, Earlier, batch, case, create, produce
 
 _DESCRIBED = Ask("metadata", {"topics": [{"name": FRESH}], "allow_auto_topic_creation": False})
 
@@ -90,6 +90,54 @@ _LOG_DIRS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+def _elect(*topics: tuple[str, list[int]], kind: int = 0) -> dict[str, Any]:
+    asked = [{"topic": name, "partitions": partitions} for name, partitions in topics]
+    return {"election_type": kind, "topic_partitions": asked, "timeout_ms": 5_000}
+
+
+_ELECTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("partitions that need none", _elect(("three", [2, 0]))),
+    ("a partition named twice", _elect(("three", [0, 0]), ("three", [0]))),
+    ("an unknown topic", _elect(("nobody", [0, 1]))),
+    ("a bad name", _elect(("a b", [0]))),
+    ("unknown partitions", _elect(("three", [7, -1, 0]))),
+    ("no partitions", _elect(("three", []))),
+    ("no topics", _elect()),
+    ("all topics", {"topic_partitions": None, "timeout_ms": 5_000}),
+]
+_ELECTIONS_OF_A_KIND: list[tuple[str, dict[str, Any]]] = [
+    ("an unclean one that is not needed", _elect(("three", [1]), kind=1)),
+    ("an unclean one of all topics", {**_elect(kind=1), "topic_partitions": None}),
+    ("an unknown kind", _elect(("three", [0]), ("nobody", [0]), kind=2)),
+    ("an unknown kind, of all topics", {**_elect(kind=-1), "topic_partitions": None}),
+    ("an unknown kind, of no topics", _elect(kind=2)),
+    ("an unknown kind, of no partitions", _elect(("three", []), kind=2)),
+]
+
+
+def _move(path: object, name: str, *partitions: int) -> dict[str, Any]:
+    return {"path": path, "topics": [{"name": name, "partitions": list(partitions)}]}
+
+
+_HOME = Earlier("results.0.log_dir")
+_MOVES: list[tuple[str, list[dict[str, Any]]]] = [
+    ("to where it is", [_move(_HOME, "full", 0)]),
+    ("to nowhere", [_move("/nowhere", "full", 0)]),
+    ("to a relative path", [_move("data", "full", 0)]),
+    ("to an empty path", [_move("", "full", 0)]),
+    ("an unknown topic", [_move(_HOME, "nobody", 0)]),
+    ("an unknown topic, to nowhere", [_move("/nowhere", "nobody", 0)]),
+    ("the metadata", [_move(_HOME, "__cluster_metadata", 0)]),
+    ("unknown partitions", [_move(_HOME, "full", 7, -1)]),
+    ("the longest name", [_move(_HOME, "x" * 213, 0)]),
+    ("a name that is too long", [_move(_HOME, "x" * 214, 0)]),
+    ("a partition named twice", [_move(_HOME, "full", 0, 0), _move("/nowhere", "full", 0)]),
+    ("no partitions", [_move("/nowhere", "full")]),
+    ("no directories", []),
+]
+_WHERE = Ask("describe_log_dirs", {"topics": [{"topic": "full", "partitions": [0]}]})
+
+
 def _producers(name: str, *partitions: int) -> dict[str, Any]:
     return {"topics": [{"name": name, "partition_indexes": list(partitions)}]}
 
@@ -140,7 +188,10 @@ CASES: list[Case] = [
     *(case("create_partitions", n, v, before=[create()], after=[_DESCRIBED]) for n, v in _GROW),
     *(case("delete_records", n, v, before=_TEN_RECORDS, after=_ENDS) for n, v in _DELETE_RECORDS),
     *(case("offset_for_leader_epoch", name, values) for name, values in _EPOCHS),
+    *(case("elect_leaders", name, values) for name, values in _ELECTIONS),
+    *(case("elect_leaders", name, values, since=1) for name, values in _ELECTIONS_OF_A_KIND),
     *(case("describe_log_dirs", name, values) for name, values in _LOG_DIRS),
+    *(case("alter_replica_log_dirs", n, {"dirs": dirs}, before=[_WHERE]) for n, dirs in _MOVES),
     *_PRODUCERS,
     *(case("describe_quorum", name, values, ignoring=_QUORUM_DIFFERS) for name, values in _QUORUM),
     *(case("describe_cluster", name, values) for name, values in _CLUSTER),

@@ -16,6 +16,7 @@ from klamm.coordinator.shard import Producer
 from klamm.coordinator.transaction.shard import Verdicts
 from klamm.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
@@ -35,6 +36,9 @@ _FIRST_WITH_LOADING = 2
 
 def handle(request: TxnOffsetCommitRequest, call: Call) -> Message | Parked | Later:
     broker = call.broker
+    if not any(_is_known(topic, call) for topic in request.topics):
+        # There is nothing that could take part in a transaction.
+        return _commit(request, call)
     client = client_of_version(call.version, adds_from=_FIRST_THAT_ADDS)
     name = TopicPartition(OFFSETS_TOPIC, broker.groups.partition_of(request.group_id))
     partition = broker.replicas.get(*name)
@@ -77,6 +81,13 @@ def fail(request: TxnOffsetCommitRequest, error: ApiError, version: int) -> TxnO
             )
             for topic in request.topics
         ]
+    )
+
+
+def _is_known(topic: TxnOffsetCommitRequestTopic, call: Call) -> bool:
+    known = call.broker.image.topics_by_name.get(topic.name)
+    return known is not None and any(
+        0 <= each.partition_index < len(known.partitions) for each in topic.partitions
     )
 
 
