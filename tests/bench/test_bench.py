@@ -74,6 +74,19 @@ def test_the_report_file_holds_the_same_results_and_the_machine(
     assert set(document["machine"]) == {"cores", "system", "python"}
 
 
+def test_coordinators_are_measured_too() -> None:
+    done = bench("--only", "commit,transact", "--seconds", "0.1", "--rounds", "1")
+
+    lines = lines_of(done)
+
+    assert list(lines) == ["commit", "transact"]
+    for line in lines.values():
+        figures = line["klamm"]
+        assert isinstance(figures, dict)
+        assert figures["requests_per_second"] > 0
+        assert figures["cpu_us_per_request"] > 0
+
+
 def test_a_wrong_workload_is_refused_with_the_names_that_exist() -> None:
     done = bench("--only", "small1,smal16")
 

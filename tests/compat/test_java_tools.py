@@ -1,6 +1,6 @@
 """The command line tools of Apache Kafka, as an operator types them. Each start of Java costs a second: few, full tests.
 
-ConsumerPerformance and EndToEndLatency are not here: both commit offsets, which needs consumer groups.
+Those that read in groups are in tools/.
 """
 
 import json
@@ -139,6 +139,23 @@ def test_records_are_deleted_and_log_directories_described(
     (partition,) = broker["logDirs"][0]["partitions"]
     assert partition["partition"] == f"{topic}-0"
     assert partition["size"] > 0
+
+
+def test_leaders_are_elected_only_where_it_is_needed(tool: Tool, topic: str) -> None:
+    def elect(kind: str, *args: str) -> str:
+        return tool("LeaderElectionCommand", "--election-type", kind, *args)
+
+    of_one = ("--topic", topic, "--partition", "0")
+    needed = elect("preferred", "--all-topic-partitions")
+
+    assert elect("preferred", *of_one).strip() == (
+        f"Valid replica already elected for partitions {topic}-0"
+    )
+    assert elect("unclean", *of_one).strip() == (
+        f"Valid replica already elected for partitions {topic}-0"
+    )
+    assert "Successfully" not in needed
+    assert "Error" not in needed
 
 
 def test_cluster_quorum_features_and_versions_are_described(bootstrap: str, tool: Tool) -> None:

@@ -39,6 +39,9 @@ LIVELY = {
     "group.consumer.min.heartbeat.interval.ms": 500,
     "group.consumer.heartbeat.interval.ms": 500,
 }
+COMPLAINT = re.compile(
+    r"^Traceback .*(?:\n +.*)*\n.*|^.*\b(?:WARN|WARNING|ERROR|FATAL)\b.*", re.MULTILINE
+)
 # What Kafka says when it writes markers before its own listener is up, and when it is asked for the coordinator before
 # it has read which topics there are.
 EARLY = re.compile(
@@ -160,12 +163,10 @@ class Handover:
     def complaints(self) -> list[str]:
         """What either broker found worth a warning, without what Kafka says of directories that are all its own."""
         return [
-            f"{name}: {line}"
+            f"{name}: {each}"
             for name, output in self.outputs
-            for line in output.splitlines()
-            if re.search(r"\b(WARN|WARNING|ERROR|FATAL|Traceback)\b", line)
-            and not HARMLESS.search(line)
-            and not EARLY.search(line)
+            for each in COMPLAINT.findall(output)
+            if not HARMLESS.search(each) and not EARLY.search(each)
         ]
 
 

@@ -24,7 +24,7 @@ from klamm.protocol.records.reader import Record, read_records
 from support.kafka_jars import java_tool
 from support.patience import eventually
 from twoway.asking import PATIENCE_SECONDS, STILL_ENDING, TRANSACTION, Asking
-from twoway.handover import CHANGES, PATIENT, Handover, Scene
+from twoway.handover import BROKERS, CHANGES, PATIENT, Handover, Scene, SceneT
 from twoway.home import SETTINGS
 from twoway.writing import AN_HOUR_AGO
 
@@ -109,6 +109,10 @@ class RawProducer:
         return error
 
 
+class NoMarkers(AssertionError):
+    """The transaction is complete, but in some partition it is still open."""
+
+
 class TransactionScene(Scene):
     """An open transaction at the first broker; how it ends is the scene's own matter."""
 
@@ -154,12 +158,12 @@ class TransactionScene(Scene):
 
     def wait_for_the_end(self, asking: Asking) -> None:
         def look() -> None:
-            assert asking.state(self.name) in ("CompleteCommit", "CompleteAbort", "Empty")
-            for partition in range(PARTITIONS):
-                stable, end = asking.ends(self.topic, partition)
-                assert stable == end
+            assert asking.state(self.name) in ("CompleteCommit", "CompleteAbort")
 
         eventually(look, seconds=PATIENCE_SECONDS)
+        ends = [asking.ends(self.topic, partition) for partition in range(PARTITIONS)]
+        if any(stable != end for stable, end in ends):
+            raise NoMarkers(f"{self.name} is over, but its records are not: {ends}")
 
     def read(self, asking: Asking, partition: int) -> list[bytes]:
         """All that is committed."""
@@ -354,6 +358,18 @@ def change(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 
 
+def carried_out(handover: Handover, change: int, kind: type[SceneT]) -> SceneT:
+    """A scene in which the second broker has to end a transaction when it starts.
+
+    Kafka sends markers to itself, and when its listener is late it may complete a transaction without them. It does so
+    with directories that no other broker ever had, too.
+    """
+    failure = handover.played[change, kind].failure
+    if isinstance(failure, NoMarkers) and BROKERS[change + 1] == "kafka":
+        pytest.skip(f"Kafka lost its own markers: {failure}")
+    return handover.scene(change, kind)
+
+
 @pytest.mark.parametrize("kind", OPEN, ids=lambda kind: str(kind.title))
 def test_open_transaction_is_shown_as_the_last_broker_showed_it(
     handover: Handover, change: int, kind: type[TransactionScene]
@@ -401,7 +417,7 @@ def test_producer_of_the_last_broker_is_fenced_by_its_successor(
 def test_decision_to_commit_is_carried_out_by_the_next_broker(
     handover: Handover, change: int
 ) -> None:
-    scene = handover.scene(change, PreparedCommit)
+    scene = carried_out(handover, change, PreparedCommit)
 
     assert scene.values == [[*OUTSIDE, b"one", b"two"], [b"one", b"two"]]
     assert scene.offset == WITHIN
@@ -410,7 +426,7 @@ def test_decision_to_commit_is_carried_out_by_the_next_broker(
 def test_decision_to_abort_is_carried_out_by_the_next_broker(
     handover: Handover, change: int
 ) -> None:
-    scene = handover.scene(change, PreparedAbort)
+    scene = carried_out(handover, change, PreparedAbort)
 
     assert scene.values == [OUTSIDE, []]
     assert scene.offset == BEFORE
@@ -420,13 +436,13 @@ def test_decision_to_abort_is_carried_out_by_the_next_broker(
 def test_client_that_heard_no_answer_gets_it_from_the_next_broker(
     handover: Handover, change: int, kind: type[PreparedCommit]
 ) -> None:
-    scene = handover.scene(change, kind)
+    scene = carried_out(handover, change, kind)
 
     assert (scene.answer, scene.epochs) == (ErrorCode.NONE, 1)
 
 
 def test_overdue_transaction_is_aborted_by_the_next_broker(handover: Handover, change: int) -> None:
-    scene = handover.scene(change, Overdue)
+    scene = carried_out(handover, change, Overdue)
 
     assert scene.seen_before["transaction"]["transaction_state"] == "Ongoing"
     assert scene.state == "CompleteAbort"

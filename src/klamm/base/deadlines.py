@@ -54,8 +54,15 @@ class Deadlines(Generic[Key]):
 
     @property
     def next(self) -> Ms | None:
-        self._drop_stale_top()
-        return self._heap[0][0] if self._heap else None
+        # Asked after every request to a coordinator; so `_drop_stale_top` is written out.
+        heap, alarms = self._heap, self._alarms
+        while heap:
+            at, setting, key = heap[0]
+            alarm = alarms.get(key)
+            if alarm is not None and alarm[1] == setting:
+                return at
+            heappop(heap)
+        return None
 
     def take(self, now: Ms) -> Key | None:
         """Take out the one key whose time came first; None if there is none yet."""

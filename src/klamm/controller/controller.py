@@ -10,7 +10,7 @@ from __future__ import annotations
 from klamm.base.clock import Ms
 from klamm.base.settings.broker import Settings, topic_settings
 from klamm.base.settings.describe import Layers
-from klamm.controller import brokers, configs, features, leaders, producer_ids, topics
+from klamm.controller import brokers, configs, election, features, producer_ids, topics
 from klamm.controller.chance import Chance
 from klamm.controller.decision import Context, Decision
 from klamm.metadata.image import ClusterImage
@@ -71,7 +71,7 @@ class Controller:
     def elect_leaders(
         self, request: ElectLeadersRequest, now: Ms
     ) -> Decision[ElectLeadersResponse]:
-        return leaders.elect(self._context(now), request)
+        return election.elect(self._context(now), request)
 
     def alter_configs(
         self, request: AlterConfigsRequest, now: Ms

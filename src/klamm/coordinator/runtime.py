@@ -28,6 +28,11 @@ class PartitionWriter(Protocol):
     @property
     def end_offset(self) -> int: ...
 
+    @property
+    def commits_at_once(self) -> bool:
+        """Nobody else has to have what is appended."""
+        ...
+
     def append(
         self, records: Sequence[CoordinatorRecord], producer: Producer | None, now: Ms
     ) -> int:
@@ -56,11 +61,20 @@ class Runtime(Generic[ShardT]):
                 offset += 1
         if not outcome.replies:
             return ()
-        writer = self._writer
-        if not self._held and writer.high_watermark >= writer.end_offset:
+        if self.is_settled:
             return outcome.replies
-        self._held.append((writer.end_offset, outcome.replies))
+        self._held.append((self._writer.end_offset, outcome.replies))
         return ()
+
+    @property
+    def is_settled(self) -> bool:
+        """Everything written is committed, so a reply need not wait."""
+        writer = self._writer
+        return not self._held and writer.high_watermark >= writer.end_offset
+
+    @property
+    def commits_at_once(self) -> bool:
+        return self._writer.commits_at_once
 
     def committed(self) -> Iterable[tuple[Token, Reply]]:
         """The high watermark rose: the replies that waited for it."""

@@ -230,6 +230,10 @@ class Log:
         self, data: Writable, leader_epoch: int, now: int, origin: Origin
     ) -> Appended:
         """Batches of our own or of the leader, as many as there are. All are checked before any is written."""
+        if origin is Origin.COORDINATOR and len(data) >= HEADER_SIZE:
+            plain = self._append_plain(data, leader_epoch, now)
+            if plain is not None:
+                return plain
         view = memoryview(data)
         try:
             if origin is Origin.REPLICATION:
@@ -237,8 +241,7 @@ class Log:
                 found = list(batches(view, partial_end=True))
                 validation.check_replicated(found, self.end_offset)
             else:
-                self._stamp_own(view, leader_epoch, now, origin)
-                found = list(batches(view))
+                found = self._stamp_own(view, leader_epoch, now, origin)
         except CorruptFrame as e:
             raise ApiError(ErrorCode.CORRUPT_MESSAGE, str(e)) from None
         if not found:
@@ -253,7 +256,40 @@ class Log:
         append_time = now if self._rules.uses_append_time else -1
         return Appended(found[0][0].base_offset, self.end_offset - 1, append_time, False)
 
-    def _stamp_own(self, view: memoryview, leader_epoch: int, now: int, origin: Origin) -> None:
+    def _append_plain(self, data: Writable, leader_epoch: int, now: int) -> Appended | None:
+        """One batch that no producer stands behind, as a commit of offsets is; None for anything else."""
+        size = len(data)
+        _, length, _, magic, _, _, last_delta, _, timestamp, producer_id, _, _, _ = _unpack_header(
+            data
+        )
+        if (
+            length + LOG_OVERHEAD != size
+            or magic != MAGIC
+            or producer_id >= 0
+            or size > self._rules.max_size
+            or self._rules.uses_append_time
+        ):
+            return None
+        first = self.end_offset
+        last = first + last_delta
+        segment = self._make_room(size, last, timestamp, now)
+        if leader_epoch != self.epochs.latest:
+            self.epochs.assign(leader_epoch, first)
+        _stamp(data, 0, first, length, leader_epoch)
+        try:
+            segment.write(data, segment.size)
+        except OSError:
+            segment.drop_torn_write()
+            raise
+        segment.count(size, last, timestamp)
+        self.end_offset = last + 1
+        return Appended(first, last, -1, False)
+
+    def _stamp_own(
+        self, view: memoryview, leader_epoch: int, now: int, origin: Origin
+    ) -> list[tuple[BatchHeader, memoryview]]:
+        """Give them their offsets, in place; returns them as they are then."""
+        found = []
         end, at = self.end_offset, 0
         for header, batch in batches(view):
             if origin is Origin.COORDINATOR:
@@ -261,8 +297,10 @@ class Log:
                 if self._rules.uses_append_time:
                     stamp_append_time(view, at, now)
             stamp(view, at, end, leader_epoch)
+            found.append((read_header(view, at), batch))
             end += header.last_offset_delta + 1
             at += len(batch)
+        return found
 
     def _fitting(
         self, found: list[tuple[BatchHeader, memoryview]], now: int

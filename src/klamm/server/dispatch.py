@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Generator, Mapping
+from collections.abc import Mapping
 from struct import Struct, error
+from types import CoroutineType, GeneratorType
 from typing import TYPE_CHECKING, Any
 
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
@@ -14,7 +15,9 @@ from klamm.server.api_table import ServedApi
 from klamm.server.call import Call, Later
 from klamm.server.handlers.api_versions import unsupported_version
 from klamm.server.network.connection import PARKED, Answer, Connection, Parked
+from klamm.server.straight.commit import StraightCommit
 from klamm.server.straight.fetch import StraightFetch
+from klamm.server.straight.heartbeat import StraightHeartbeat
 from klamm.server.straight.produce import StraightProduce
 
 if TYPE_CHECKING:
@@ -25,7 +28,12 @@ log = logging.getLogger(__name__)
 _HEADER = Struct(">hhih")
 _PRODUCE = 0
 _FETCH = 1
+_OFFSET_COMMIT = 8
+_HEARTBEAT = 12
 _API_VERSIONS = 18
+
+
+Straight = StraightProduce | StraightFetch | StraightCommit | StraightHeartbeat
 
 
 class Dispatcher:
@@ -38,9 +46,14 @@ class Dispatcher:
         self._apis = apis
         self._tasks = tasks
         self._turns = broker.turns
-        self._straight: dict[int, StraightProduce | StraightFetch] = {}
+        self._straight: dict[int, Straight] = {}
         if _PRODUCE in apis:
-            self._straight = {_PRODUCE: StraightProduce(broker), _FETCH: StraightFetch(broker)}
+            self._straight = {
+                _PRODUCE: StraightProduce(broker),
+                _FETCH: StraightFetch(broker),
+                _OFFSET_COMMIT: StraightCommit(broker),
+                _HEARTBEAT: StraightHeartbeat(broker),
+            }
 
     def __call__(self, connection: Connection, frame: memoryview) -> Answer | Parked | None:
         try:
@@ -72,7 +85,8 @@ class Dispatcher:
         request, _ = route.decode(frame, body_at)
         try:
             reply = route.handle(request, call)
-            if isinstance(reply, Generator):
+            # The classes themselves: to ask the abstract ones costs several times as much, on every request.
+            if isinstance(reply, GeneratorType):
                 reply = self._turns.begin(reply)
         except CorruptFrame:
             raise
@@ -80,7 +94,7 @@ class Dispatcher:
             reply = self._failed(call, request, e)
         if reply is None or isinstance(reply, Parked):
             return reply
-        if isinstance(reply, Coroutine):
+        if isinstance(reply, CoroutineType):
             call.connection.hold(_cost(len(frame)))
             self._spawn(call, request, reply)
             return PARKED
@@ -94,7 +108,7 @@ class Dispatcher:
     async def _finish(self, call: Call, request: Any, later: Later) -> None:
         try:
             reply = await later
-            if isinstance(reply, Generator):
+            if isinstance(reply, GeneratorType):
                 reply = await self._turns.finish(reply)
         except CorruptFrame as e:
             call.connection.refuse(str(e))
@@ -151,5 +165,7 @@ def read_client_id(frame: memoryview, size: int, is_flexible: bool) -> tuple[str
     if is_flexible:
         if at >= len(frame):
             raise CorruptFrame("the request header is cut off")
+        if frame[at] == 0:
+            return client_id, at + 1
         at, _ = skip_tags(frame, at + 1, frame[at])
     return client_id, at

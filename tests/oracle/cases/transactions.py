@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from oracle.cases.case import FRESH, Ask, Case, Earlier, batch, case, create, to_partition
+from oracle.cases.case import FRESH, Ask, Case, Earlier, batch, case, to_partition
 
 _ID = {"transactional_id": FRESH, "transaction_timeout_ms": 60_000}
 _INIT = Ask("init_producer_id", _ID)
@@ -109,14 +109,13 @@ _PRODUCES = [
     case(
         "produce",
         "a transactional batch of a producer nobody knows",
-        to_partition(_BATCH, FRESH, transactional_id=FRESH),
-        before=[create(), _INIT],
+        to_partition(_BATCH, "full", transactional_id=FRESH),
+        before=[_INIT],
     ),
     case(
         "produce",
         "a transactional batch without a transactional id",
-        to_partition(_BATCH, FRESH),
-        before=[create()],
+        to_partition(_BATCH, "full"),
     ),
 ]
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from klamm.base.errors import CorruptFrame
 from klamm.protocol.records.batch import Codec, check_crc, read_header
-from klamm.protocol.records.builder import build_batch, rewrite_codec
+from klamm.protocol.records.builder import build_batch, build_single, rewrite_codec
 from klamm.protocol.records.reader import Record, read_records
 from protocol.records.samples import T, many
 
@@ -78,6 +78,13 @@ def test_another_codec_changes_nothing_but_the_bytes_of_the_records(before, afte
     assert new == old._replace(
         batch_length=len(rewritten) - 12, crc=new.crc, attributes=old.attributes & ~7 | after
     )
+
+
+@given(key=st.binary(max_size=300), value=st.none() | st.binary(max_size=300), now=TIMESTAMPS)
+def test_single_record_makes_the_same_batch_by_the_short_way(key, value, now):
+    record = Record(timestamp=now, key=key, value=value)
+
+    assert build_single(key, value, now) == build_batch([record], base_sequence=0)
 
 
 def test_level_is_handed_to_the_codec():

@@ -14,7 +14,7 @@ from klamm.base.clock import Ms
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import ZERO_UUID
 from klamm.base.outcome import Token
-from klamm.coordinator.group.committed.commit import Commit
+from klamm.coordinator.group.committed.commit import Asked, Commit
 from klamm.coordinator.group.committed.expiry import expired
 from klamm.coordinator.group.committed.pending import Committed, PendingOffsets, Place
 from klamm.coordinator.group.committed.reading import OffsetReading
@@ -29,7 +29,7 @@ from klamm.coordinator.records.group import (
     OffsetCommitValue,
 )
 from klamm.coordinator.shard import NOTHING, Outcome, Producer
-from klamm.metadata.image import ClusterImage
+from klamm.metadata.image import ClusterImage, TopicImage
 from klamm.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestTopic,
@@ -144,6 +144,38 @@ class Offsets:
         )
         self._shard.classic.renew_session(group, request.member_id, now)
         return check
+
+    def plain_commit(
+        self,
+        group_id: str,
+        member_id: str,
+        generation: int,
+        topic: TopicImage,
+        asked: Asked,
+        *,
+        version: int,
+        now: Ms,
+    ) -> CoordinatorRecord | None:
+        """A commit as nearly all are: of one partition, by a member of a classic group. None if it is not that plain."""
+        group = self._shard.classic.find(group_id)
+        if group is None or member_id not in group.members:
+            return None
+        commit = Commit(
+            group_id,
+            lambda: group.check_commit(
+                member_id, None, generation, is_transactional=False, version=version
+            ),
+            now=now,
+            most_metadata=self._shard.settings.offset_metadata_max_bytes,
+        )
+        try:
+            commit.take(topic, asked)
+        except ApiError:
+            return None
+        if not commit.records:
+            return None
+        self._shard.classic.renew_session(group, member_id, now)
+        return commit.records[0]
 
     def commit_in_transaction(
         self, request: TxnOffsetCommitRequest, *, version: int, now: Ms, token: Token

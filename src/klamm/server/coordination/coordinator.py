@@ -19,9 +19,9 @@ from klamm.base.clock import Ms
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.outcome import Token
 from klamm.coordinator.placement import partition_of
-from klamm.coordinator.records.framing import Framing
+from klamm.coordinator.records.framing import CoordinatorRecord, Framing
 from klamm.coordinator.runtime import Runtime
-from klamm.coordinator.shard import Outcome, Producer, Reply, Shard
+from klamm.coordinator.shard import NOTHING, Outcome, Producer, Reply, Shard
 from klamm.metadata.image import ClusterImage
 from klamm.protocol.records.batch import Codec
 from klamm.replication.partition import Partition
@@ -95,11 +95,12 @@ class Coordinator(Generic[ShardT]):
         token = self._token()
         outcome = decide(runtime.shard, token)
         mine = None
-        for each, reply in self._carry_out(index, runtime, outcome, call.now):
-            if each == token:
-                mine = reply
-            else:
-                self._answer(each, reply)
+        if outcome is not NOTHING:
+            for each, reply in self._carry_out(index, runtime, outcome, call.now):
+                if each == token:
+                    mine = reply
+                else:
+                    self._answer(each, reply)
         self._rearm(runtime.shard)
         if mine is None:
             self._asked[token] = _Asked(index, lambda reply: _finish(call, request, reply))
@@ -180,6 +181,28 @@ class Coordinator(Generic[ShardT]):
 
     def shards(self) -> list[ShardT]:
         return [runtime.shard for runtime in self._runtimes.values()]
+
+    def settled_shard(self, name: str) -> ShardT | None:
+        """The shard of this name, if it is loaded and whatever it knows is committed.
+
+        Who asks it directly writes nothing and sets no alarm earlier than those that are set.
+        """
+        runtime = self._runtimes.get(self.partition_of(name))
+        return runtime.shard if runtime is not None and runtime.is_settled else None
+
+    def write_one(
+        self, name: str, decide: Callable[[ShardT], CoordinatorRecord | None], now: Ms
+    ) -> bool:
+        """Let a settled shard write one record. True if it is committed; False, and nothing done, if it is not so easy."""
+        index = self.partition_of(name)
+        runtime = self._runtimes.get(index)
+        if runtime is None or not runtime.is_settled or not runtime.commits_at_once:
+            return False
+        record = decide(runtime.shard)
+        if record is None:
+            return False
+        self._carry_out(index, runtime, Outcome((record,)), now)
+        return True
 
     @property
     def is_loading(self) -> bool:

@@ -10,7 +10,7 @@ from klamm.base.errors import ApiError, ErrorCode
 from klamm.coordinator.records.framing import CoordinatorRecord, Framing
 from klamm.coordinator.shard import Producer
 from klamm.protocol.records.batch import Codec, batches
-from klamm.protocol.records.builder import build_batch
+from klamm.protocol.records.builder import build_batch, build_single
 from klamm.protocol.records.control import read_end_marker
 from klamm.protocol.records.reader import Record, read_records
 from klamm.replication.partition import ACKS_ALL, Partition
@@ -57,16 +57,24 @@ class PartitionLog:
     def end_offset(self) -> int:
         return self.partition.log.end_offset
 
+    @property
+    def commits_at_once(self) -> bool:
+        return self.partition.replica_count == 1
+
     def append(
         self, records: Sequence[CoordinatorRecord], producer: Producer | None, now: Ms
     ) -> int:
         first = self.end_offset
-        batch = self._build(self._encode(records, now), producer)
+        encoded = self._encode(records)
+        if len(encoded) == 1 and producer is None and self._codec is Codec.NONE:
+            batch = build_single(*encoded[0], now)
+        else:
+            batch = self._build(encoded, producer, now)
         self.partition.append_own(batch, acks=ACKS_ALL, now=now)
         self._appended(self.partition)
         return first
 
-    def _encode(self, records: Sequence[CoordinatorRecord], now: Ms) -> list[Record]:
+    def _encode(self, records: Sequence[CoordinatorRecord]) -> list[tuple[bytes, bytes | None]]:
         """What was decided together is written in one batch, all or nothing; so it must fit in one."""
         room = self.partition.settings.max_message_bytes - _BATCH_OVERHEAD
         encoded = []
@@ -79,10 +87,13 @@ class PartitionLog:
             room -= len(key) + len(value or b"")
             if room < 0:
                 raise ApiError(ErrorCode.RECORD_LIST_TOO_LARGE)
-            encoded.append(Record(timestamp=now, key=key, value=value))
+            encoded.append((key, value))
         return encoded
 
-    def _build(self, records: list[Record], producer: Producer | None) -> bytearray:
+    def _build(
+        self, encoded: list[tuple[bytes, bytes | None]], producer: Producer | None, now: Ms
+    ) -> bytearray:
+        records = [Record(timestamp=now, key=key, value=value) for key, value in encoded]
         # Sequence 0 every time, as Kafka's coordinators do: nobody checks it.
         if producer is None:
             return build_batch(records, codec=self._codec, base_sequence=0)

@@ -122,6 +122,21 @@ class ClassicGroups:
         is_forming = group.state is State.PREPARING_REBALANCE
         return Outcome(replies=((token, _REJOIN if is_forming else _ALIVE),))
 
+    def renew_if_well(self, group_id: str, member_id: str, generation: int, *, now: Ms) -> bool:
+        """A heartbeat in short: False, and nothing done, where there is more to say than that all is well."""
+        group = self.find(group_id)
+        if (
+            group is None
+            or group.generation != generation
+            or group.state is State.PREPARING_REBALANCE
+        ):
+            return False
+        member = group.members.get(member_id)
+        if member is None:
+            return False
+        self.rounds.keep_session(member, now)
+        return True
+
     def leave(
         self,
         group_id: str,

@@ -21,10 +21,14 @@ Admit = Callable[[], PartitionCheck | None]
 class Asked(Protocol):
     """A partition, of a commit with or without a transaction."""
 
-    partition_index: int
-    committed_offset: int
-    committed_leader_epoch: int
-    committed_metadata: str | None
+    @property
+    def partition_index(self) -> int: ...
+    @property
+    def committed_offset(self) -> int: ...
+    @property
+    def committed_leader_epoch(self) -> int: ...
+    @property
+    def committed_metadata(self) -> str | None: ...
 
 
 class Commit:

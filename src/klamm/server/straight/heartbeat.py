@@ -1,0 +1,81 @@
+"""The straight path for the heartbeat of a classic group's member that has nothing to hear: all is well.
+
+They are most of what a broker with many quiet groups is asked.
+"""
+
+from __future__ import annotations
+
+from struct import Struct, error
+from typing import TYPE_CHECKING
+
+from klamm.base.errors import ApiError
+from klamm.server.network.connection import Answer
+
+if TYPE_CHECKING:
+    from klamm.server.broker import Broker
+
+# What clients of the C library send, and what all others do.
+_CLASSIC, _FLEXIBLE = 3, 4
+# Of a name whose length (plus one) takes one byte.
+_LONGEST_NAME = 127
+
+_SHORT = Struct(">h")
+# The generation, and the length of the name behind it.
+_CLASSIC_MIDDLE = Struct(">ih")
+_FLEXIBLE_MIDDLE = Struct(">iB")
+_NO_INSTANCE = b"\xff\xff"
+_NO_INSTANCE_NO_TAGS = b"\0\0"
+
+# Size, correlation id, throttle time, error code; with tags after the second and the last.
+_CLASSIC_ANSWER = Struct(">iiih")
+_FLEXIBLE_ANSWER = Struct(">iiBihB")
+
+
+class StraightHeartbeat:
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    def answer(
+        self, frame: memoryview, version: int, correlation_id: int, client_size: int
+    ) -> Answer | None:
+        if client_size < 0:
+            return None
+        at = 10 + client_size
+        try:
+            if version == _FLEXIBLE:
+                size = frame[at + 1] - 1
+                if frame[at] or not 0 < size < _LONGEST_NAME:
+                    return None
+                at += 2 + size
+                group = frame[at - size : at]
+                generation, size = _FLEXIBLE_MIDDLE.unpack_from(frame, at)
+                at += 4 + size
+                member = frame[at + 1 - size : at]
+                if not 0 < size <= _LONGEST_NAME or frame[at:] != _NO_INSTANCE_NO_TAGS:
+                    return None
+            elif version == _CLASSIC:
+                (size,) = _SHORT.unpack_from(frame, at)
+                at += 2 + size
+                group = frame[at - size : at]
+                generation, member_size = _CLASSIC_MIDDLE.unpack_from(frame, at)
+                at += 6 + member_size
+                member = frame[at - member_size : at]
+                if size <= 0 or member_size < 0 or frame[at:] != _NO_INSTANCE:
+                    return None
+            else:
+                return None
+            is_well = self._is_well(str(group, "utf-8"), str(member, "utf-8"), generation)
+        except (ApiError, IndexError, UnicodeDecodeError, error):
+            return None
+        if not is_well:
+            return None
+        if version == _FLEXIBLE:
+            return (_FLEXIBLE_ANSWER.pack(_FLEXIBLE_ANSWER.size - 4, correlation_id, 0, 0, 0, 0),)
+        return (_CLASSIC_ANSWER.pack(_CLASSIC_ANSWER.size - 4, correlation_id, 0, 0),)
+
+    def _is_well(self, group_id: str, member_id: str, generation: int) -> bool:
+        broker = self._broker
+        shard = broker.groups.settled_shard(group_id)
+        return shard is not None and shard.classic.renew_if_well(
+            group_id, member_id, generation, now=broker.clock.now()
+        )

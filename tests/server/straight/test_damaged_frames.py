@@ -1,0 +1,71 @@
+"""Whatever the bytes of a commit or a heartbeat say, their straight paths leave it to the handlers and never fail."""
+
+import random
+
+import pytest
+
+from klamm.protocol.messages.heartbeat import HeartbeatRequest
+from klamm.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from klamm.server.straight.commit import StraightCommit
+from klamm.server.straight.heartbeat import StraightHeartbeat
+from server.asking import Topic
+from server.running_node import RunningNode
+from server.wire_client import request_frame
+
+_CLIENT = "wire"
+_HEADER_SIZE = 10
+_TRIES = 5_000
+# Lengths, counts and tags as they may stand in any place.
+_BYTES = (0, 1, 2, 3, 5, 16, 126, 127, 128, 255)
+
+
+def damaged(frame: bytes, chance: random.Random) -> memoryview:
+    data = bytearray(frame)
+    if chance.random() < 0.3:
+        del data[chance.randrange(_HEADER_SIZE, len(data)) :]
+    elif chance.random() < 0.2:
+        data += bytes(chance.randrange(1, 4))
+    for _ in range(chance.randrange(3)):
+        if len(data) > _HEADER_SIZE:
+            data[chance.randrange(_HEADER_SIZE, len(data))] = chance.choice(_BYTES)
+    return memoryview(data)
+
+
+@pytest.mark.parametrize("version", [8, 9, 10])
+def test_damaged_commit_is_left_to_the_handler(
+    node: RunningNode, topic: Topic, version: int
+) -> None:
+    partition = OffsetCommitRequestPartition(committed_offset=5, committed_metadata="so far")
+    asked = OffsetCommitRequestTopic(name=topic.name, topic_id=topic.id, partitions=[partition])
+    request = OffsetCommitRequest(
+        group_id="nobody's", member_id="nobody", generation_id_or_member_epoch=1, topics=[asked]
+    )
+    frame = request_frame(request, version, client_id=_CLIENT)
+    chance = random.Random(version)
+
+    def answers() -> set[object]:
+        path = StraightCommit(node.node.broker)
+        return {
+            path.answer(damaged(frame, chance), version, 7, len(_CLIENT)) for _ in range(_TRIES)
+        }
+
+    assert node.call(answers) == {None}
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_damaged_heartbeat_is_left_to_the_handler(node: RunningNode, version: int) -> None:
+    request = HeartbeatRequest(group_id="nobody's", generation_id=1, member_id="nobody")
+    frame = request_frame(request, version, client_id=_CLIENT)
+    chance = random.Random(version)
+
+    def answers() -> set[object]:
+        path = StraightHeartbeat(node.node.broker)
+        return {
+            path.answer(damaged(frame, chance), version, 7, len(_CLIENT)) for _ in range(_TRIES)
+        }
+
+    assert node.call(answers) == {None}
