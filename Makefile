@@ -16,17 +16,17 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .PHONY: help
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
 .PHONY: run
-run: setup ## a broker, a topic, a record there and back; stays up until Ctrl-C (ONCE=1: ends by itself)
+run: setup ## a broker, records there and back, a pipeline on Spark; stays up until Ctrl-C (ONCE=1: ends by itself)
 	@$(BIN)/klamm demo $(if $(ONCE),--once)
 
 .PHONY: setup
 setup: .venv/.ready ## prepare .venv and nothing else
 
 .venv/.ready: pyproject.toml uv.lock | $(UV)
-	@$(UV) sync --quiet --frozen --python $(PYTHON)
+	@$(UV) sync --frozen --all-extras --python $(PYTHON)
 	@touch $@
 
 # Some systems split venv from Python, so pip alone is tried as well.
@@ -37,8 +37,12 @@ setup: .venv/.ready ## prepare .venv and nothing else
 	  || { rm -rf .tools/uv; echo "klamm needs pip or venv for $(PYTHON) to fetch uv; on Debian: apt-get install python3-venv" >&2; exit 1; }
 
 .PHONY: test
-test: setup ## every test but those that need foreign clients or a real Kafka
-	@$(BIN)/pytest -n 2 -m "not compat and not oracle"
+test: setup ## every test but those that need foreign clients, a real Kafka or Spark
+	@$(BIN)/pytest -n 2 -m "not compat and not oracle and not spark"
+
+.PHONY: spark
+spark: setup ## pipelines on a real Spark
+	@$(BIN)/pytest -m spark
 
 .PHONY: oracle
 oracle: setup ## klamm's bytes and answers against Java's serializers and a real Apache Kafka
@@ -70,9 +74,17 @@ docs: setup ## write the generated reference pages
 bench: setup ## klamm's own load, and a reference broker beside it if REFERENCE=host:port names one
 	@$(BIN)/python -m bench $(if $(REFERENCE),--reference $(REFERENCE))
 
+.PHONY: bench-pipeline
+bench-pipeline: setup ## Spark jobs on klamm, and on a reference broker beside it if REFERENCE=host:port names one
+	@$(BIN)/python -m bench.pipeline $(if $(REFERENCE),--reference $(REFERENCE))
+
 .PHONY: chaos
 chaos: setup ## hundreds of crashes, kills and disk faults; everything acknowledged must be there afterwards
 	@$(BIN)/python -m chaos
+
+.PHONY: chaos-pipeline
+chaos-pipeline: setup ## kill a pipeline's driver, its Spark workers and its broker, ten times each; nothing lost, nothing twice
+	@$(BIN)/python -m chaos.pipeline
 
 .PHONY: fuzz
 fuzz: setup ## throw damaged bytes at every decoder, guided by coverage where there is an atheris for the machine

@@ -5,14 +5,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from cli.commands import Klamm
+from klamm.cli.showing.clicks import clicks, pages_of
 from support.brokers import free_port
 
 KLAMM = str(Path(sys.executable).with_name("klamm"))
 
 
 def test_once_shows_a_produce_and_a_consume_and_ends(klamm: Klamm, tmp_path: Path) -> None:
-    answer = klamm("demo", "--once", "--port", str(free_port()), "--data", str(tmp_path / "data"))
+    place = ("--port", str(free_port()), "--data", str(tmp_path / "data"))
+
+    answer = klamm("demo", "--once", "--no-spark", *place)
 
     assert answer.code == 0
     assert "$ klamm serve" in answer.text
@@ -20,11 +25,67 @@ def test_once_shows_a_produce_and_a_consume_and_ends(klamm: Klamm, tmp_path: Pat
     assert answer.text.endswith("It works.\n")
 
 
+def test_without_spark_it_says_how_to_get_it(
+    klamm: Klamm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    place = ("--port", str(free_port()), "--data", str(tmp_path / "data"))
+
+    answer = klamm("demo", "--once", *place)
+
+    assert answer.code == 0
+    assert "ann:bought apples\n" in answer.text
+    assert "pip install 'klamm[pipeline]'" in answer.text
+    assert answer.text.endswith("It works.\n")
+
+
+def test_pages_are_counted_without_the_times_that_cannot_be() -> None:
+    sample = [
+        {"user": "ann", "page": "/", "ms": 5},
+        {"user": "bob", "page": "/", "ms": 9},
+        {"user": "bob", "page": "/pay", "ms": 1},
+        {"user": "ann", "page": "/pay", "ms": -1},
+    ]
+
+    assert pages_of(sample) == [
+        {"page": "/", "clicks": 2, "slowest_ms": 9},
+        {"page": "/pay", "clicks": 1, "slowest_ms": 1},
+    ]
+
+
+@pytest.mark.spark
+def test_pipeline_makes_a_topic_and_a_table_of_clicks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyspark")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+    done = subprocess.run(
+        [KLAMM, "demo", "--once", "--port", str(free_port())],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    commands = [line.split(" ")[1:3] for line in done.stdout.splitlines() if line[:2] == "$ "]
+    assert ["klamm", "pipeline"] in commands
+    assert ["klamm", "sql"] in commands
+    best = pages_of(clicks())[0]
+    row = f'{{"page":"/","clicks":{best["clicks"]},"slowest_ms":{best["slowest_ms"]}}}'
+    assert done.stdout.count(row) == 2, "once from the topic and once from the table"
+    assert done.stdout.endswith(
+        "2000 clicks became 5 rows, in a topic and in a table.\n\nIt works.\n"
+    )
+
+
 def test_it_stays_up_and_leaves_nothing_behind_when_stopped(tmp_path: Path) -> None:
     address = f"127.0.0.1:{free_port()}"
     command = [
         KLAMM,
         "demo",
+        "--no-spark",
         "--port",
         address.rpartition(":")[2],
         "--data",

@@ -1,5 +1,7 @@
 """Reading: where a read begins and ends, and finding offsets by time."""
 
+from collections.abc import Iterable
+
 import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
@@ -12,7 +14,7 @@ from klamm.protocol.records.batch import Codec, batches
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
 from klamm.testing.memory_disk import MemoryDisk
-from log.samples import NOW, a_batch, a_log, append, append_all, settings, values_of
+from log.samples import NOW, SETTINGS, a_batch, a_log, append, append_all, settings, values_of
 
 SIZE = len(a_batch(b"v"))
 LARGE = 1 << 20
@@ -79,6 +81,78 @@ def test_a_read_may_end_within_a_batch():
     assert part is not None
     assert part.size == 2 * whole + 10
     assert bases_in(part) == [0, 2]
+
+
+def a_log_of_sizes(sizes: Iterable[int], **topic: object) -> Log:
+    """Batches of one record each, of about these sizes."""
+    log = a_log(MemoryDisk(), settings(**topic))
+    for size in sizes:
+        append(log, a_batch(b"v" * size))
+    return log
+
+
+def test_a_large_batch_that_is_cut_off_can_be_left_out():
+    log = a_log_of_sizes([20_000] * 5)
+    whole = len(a_batch(b"v" * 20_000))
+
+    part = log.read(0, 50_000, up_to=5)
+
+    assert part is not None
+    assert (part.size, part.spare) == (50_000, 50_000 - 2 * whole)
+    assert part.trimmed() == Slice(part.file, 0, 2 * whole, 0)
+
+
+@pytest.mark.parametrize("end", [2, 3])
+def test_nothing_is_left_out_where_a_read_ends_with_a_batch(end: int):
+    log = a_log_of_sizes([20_000] * 5)
+
+    part = log.read(0, end * len(a_batch(b"v" * 20_000)), up_to=5)
+
+    assert part is not None
+    assert part.spare == 0
+
+
+def test_what_is_cut_off_of_a_small_batch_is_not_worth_the_while():
+    log = a_log_of_sizes([100] * 500)
+
+    part = log.read(0, 40_000, up_to=500)
+
+    assert part is not None
+    assert (part.size, part.spare) == (40_000, 0)
+
+
+def test_in_a_sealed_segment_nobody_looks_for_what_is_cut_off():
+    log = a_log_of_sizes([20_000] * 5)
+    log.roll(NOW)
+    append(log, a_batch(b"v"))
+
+    part = log.read(0, 50_000, up_to=6)
+
+    assert part is not None
+    assert (part.size, part.spare) == (50_000, 0)
+
+
+@given(
+    st.lists(st.integers(1, 30_000), min_size=1, max_size=30),
+    st.integers(0, 100_000),
+    st.integers(0, 29),
+)
+def test_leaving_out_a_cut_batch_costs_no_more_than_an_interval_of_whole_ones(
+    sizes: list[int], max_bytes: int, offset: int
+):
+    log = a_log_of_sizes(sizes)
+    part = log.read(min(offset, len(sizes) - 1), max_bytes, up_to=len(sizes))
+    assert part is not None
+
+    kept, all_whole = part.trimmed().read(), bases_in(part)
+
+    whole = [header.base_offset for header, _ in batches(kept, partial_end=True)]
+    assert whole
+    assert whole == all_whole[: len(whole)]
+    left_out = all_whole[len(whole) :]
+    assert (
+        sum(len(a_batch(b"v" * sizes[base])) for base in left_out) <= SETTINGS.index_interval_bytes
+    )
 
 
 def test_the_first_batch_comes_whole_or_not_at_all():

@@ -28,7 +28,7 @@ class CommandModule(Protocol):
 SECTIONS: dict[str, dict[str, Command]] = {
     "Run": {
         "serve": Command("klamm.cli.serve", "Run a broker."),
-        "demo": Command("klamm.cli.demo", "Start a broker and show a produce and a consume."),
+        "demo": Command("klamm.cli.demo", "Start a broker and show records and a pipeline."),
         "storage": Command("klamm.cli.storage", "Prepare a data directory, or say what is in it."),
     },
     "Use": {
@@ -40,6 +40,13 @@ SECTIONS: dict[str, dict[str, Command]] = {
         ),
         "txn": Command("klamm.cli.txn.command", "List, describe and abort transactions."),
         "cluster": Command("klamm.cli.cluster", "Say who is in the cluster."),
+    },
+    "Process": {
+        "pipeline": Command(
+            "klamm.cli.pipeline.command", "Write, check, run and watch pipelines on Spark."
+        ),
+        "sql": Command("klamm.cli.adhoc.sql", "Ask topics and tables with SQL."),
+        "table": Command("klamm.cli.adhoc.table", "Keep a topic as an Iceberg table."),
     },
     "Look inside": {
         "log": Command("klamm.cli.log.command", "Dump and verify log files, without a broker."),

@@ -1,31 +1,39 @@
-"""`klamm demo`: a broker, a topic, a few records there and back. What `make run` shows to somebody new.
+"""`klamm demo`: a broker, a few records there and back, then a Spark pipeline. What `make run` shows to somebody new.
 
-It runs the commands that it prints, as processes of their own: what you see is what you can type.
+It runs the commands that it prints, as processes of their own: what you see is what you can type. The broker comes first,
+because it is there within a second; Spark takes some.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from klamm.cli.connect import command_group, run_typer
-from klamm.cli.output import CommandError
+from klamm.cli.output import CommandError, complain
+from klamm.cli.showing.clicks import as_lines, clicks, pages_of
 
-app = command_group("Start a broker and show a produce and a consume.")
+app = command_group("Start a broker and show records and a pipeline.")
 
 TOPIC = "klamm-demo"
 RECORDS = ("ann:bought apples", "bob:bought bread", "ann:paid")
+CLICKS, PAGES, TABLE = "klamm-demo.clicks", "klamm-demo.pages", "klamm_demo_pages"
+PIPELINE = Path(__file__).parent / "showing" / "pipeline.yaml"
 STOP_SECONDS = 20.0
 
 
@@ -42,13 +50,21 @@ def demo(
         str | None, typer.Option("--data", "-d", metavar="DIR", help="As `klamm serve`.")
     ] = None,
     port: Annotated[int | None, typer.Option("--port", "-p", help="As `klamm serve`.")] = None,
+    no_spark: Annotated[
+        bool, typer.Option("--no-spark", help="Show the broker alone, and no pipeline.")
+    ] = False,
 ) -> None:
-    """Start a broker, create a topic, produce, consume; then stay up until Ctrl-C."""
+    """Start a broker, produce, consume, run a pipeline on Spark; then stay up until Ctrl-C."""
     place = ([] if data is None else ["--data", data]) + (
         [] if port is None else ["--port", str(port)]
     )
-    with _broker(place) as (process, address):
+    with (
+        tempfile.TemporaryDirectory(prefix="klamm-demo-") as folder,
+        _broker(place) as (process, address),
+    ):
         _show(address)
+        if not no_spark:
+            _show_pipeline_if_possible(address, Path(folder), must_work=once)
         if once:
             print("\nIt works.")
             return
@@ -116,6 +132,80 @@ def _show(address: str) -> None:
         )
 
 
+def _show_pipeline_if_possible(address: str, folder: Path, *, must_work: bool) -> None:
+    """Without Spark, or without what it needs, the broker is still worth showing."""
+    if missing := _missing_for_spark():
+        print(f"\nThere is more to see, a pipeline on Spark: {missing}", flush=True)
+        return
+    try:
+        _show_pipeline(address, folder)
+    except CommandError as failure:
+        if must_work:
+            raise
+        complain(failure)
+
+
+def _missing_for_spark() -> str | None:
+    if importlib.util.find_spec("pyspark") is None:
+        return "pip install 'klamm[pipeline]', then klamm demo"
+    from klamm.pipeline.java import JavaMissing, find_java
+
+    try:
+        find_java()
+    except JavaMissing as missing:
+        return str(missing)
+    return None
+
+
+def _show_pipeline(address: str, folder: Path) -> None:
+    """Clicks flow into a topic; a pipeline makes a topic and a table of them; both must hold what they should."""
+    sample = clicks()
+    file, lines = folder / "pipeline.yaml", folder / "clicks.jsonl"
+    shutil.copyfile(PIPELINE, file)
+    lines.write_text(as_lines(sample))
+    print("\nNow a pipeline. These are the clicks that it reads, and this is the pipeline:")
+    _say_shell("head", "-2", str(lines))
+    print("".join(lines.read_text().splitlines(keepends=True)[:2]), end="")
+    _say_shell("cat", str(file))
+    print(file.read_text(), end="", flush=True)
+    there = _topics(address)
+    for topic in (CLICKS, PAGES):
+        if topic in there:  # of an earlier demo: its records would be counted again
+            _run(address, "topic", "delete", topic)
+        _run(address, "topic", "create", topic, "--partitions", "2")
+    _run(address, "produce", CLICKS, str(lines))
+    # The address is named: a pipeline remembers the cluster of its last run.
+    checkpoint = str(folder / "checkpoint")
+    run = ("pipeline", "run", str(file), "--once", "--checkpoint", checkpoint, "-b", address)
+    _run(address, *run)
+    in_topic = _run(address, "consume", PAGES, "--exit", "--format", "%s\\n")
+    question = f"SELECT page, clicks, slowest_ms FROM {TABLE} ORDER BY clicks DESC"
+    in_table = _run(address, "sql", question)
+    expected = pages_of(sample)
+    _check(f"the topic {PAGES}", sorted(_rows(in_topic), key=lambda row: -row["clicks"]), expected)
+    _check(f"the table {TABLE}", _rows(in_table), expected)
+    print(f"\n{len(sample)} clicks became {len(expected)} rows, in a topic and in a table.")
+
+
+def _topics(address: str) -> set[str]:
+    listed = subprocess.run(
+        [*_klamm(), "topic", "list", "-o", "json", "-b", address],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    return {row["topic"] for row in _rows(listed.stdout)}
+
+
+def _rows(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def _check(what: str, found: object, expected: object) -> None:
+    if found != expected:
+        raise CommandError(f"{what} is wrong", why=f"found {found}, expected {expected}")
+
+
 def _run(address: str, *arguments: str, lines: Sequence[str] = ()) -> str:
     _say(*arguments, lines=lines)
     done = subprocess.run(
@@ -135,6 +225,10 @@ def _run(address: str, *arguments: str, lines: Sequence[str] = ()) -> str:
 def _say(*arguments: str, lines: Sequence[str] = ()) -> None:
     piped = f"printf '%s\\n' {shlex.join(lines)} | " if lines else ""
     print(f"\n$ {piped}klamm {shlex.join(arguments)}", flush=True)
+
+
+def _say_shell(*words: str) -> None:
+    print(f"\n$ {shlex.join(words)}", flush=True)
 
 
 def _klamm() -> list[str]:

@@ -42,6 +42,8 @@ GOOD_FREE_BYTES = GIB
 ANSWER_SECONDS = 2.0
 # A partition needs a handful of files, a connection one.
 GOOD_OPEN_FILES = 4096
+# Pipelines keep their checkpoints and tables below the broker's default directory.
+_OF_PIPELINES = {"pipelines", "lake"}
 
 
 class Status(StrEnum):
@@ -151,7 +153,7 @@ def check_directory(directory: Path) -> Finding:
     if (directory / "meta.properties").exists():
         partitions = sum(1 for entry in directory.iterdir() if entry.is_dir())
         return Finding(Status.OK, "data directory", f"{directory} holds {partitions} partitions")
-    if any(directory.iterdir()):
+    if any(entry.name not in _OF_PIPELINES for entry in directory.iterdir()):
         found = f"{directory} is not empty and not a broker's"
         return Finding(
             Status.FAIL, "data directory", found, "klamm serve --data DIR with another directory"

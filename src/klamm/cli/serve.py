@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 USAGE_ERROR = 2
 # Ours, but of the other commands: not the name of a setting.
-_NOT_SETTINGS = {"KLAMM_BOOTSTRAP"}
+_NOT_SETTINGS = {"KLAMM_BOOTSTRAP", "KLAMM_MAVEN_MIRROR"}
 _LEVELS = ("debug", "info", "warning", "error")
 
 _EPILOG = """\

@@ -18,8 +18,9 @@ from klamm.base.settings.topic import TopicSettings
 from klamm.log import checkpoints, recovery, validation
 from klamm.log.disk import Disk
 from klamm.log.flush import Durability, Flush
+from klamm.log.landmarks import Landmarks
 from klamm.log.reading import Reader
-from klamm.log.recovery import Loaded, Recovered, snapshot_path
+from klamm.log.recovery import Loaded, Recovered
 from klamm.log.results import (
     Appended,
     OffsetOutOfRange,
@@ -29,7 +30,7 @@ from klamm.log.results import (
 )
 from klamm.log.segment import Segment
 from klamm.log.segments import Segments
-from klamm.log.state import producer_snapshot, replay
+from klamm.log.state import replay
 from klamm.log.validation import Rules, Writable
 from klamm.protocol.records.batch import (
     ATTRIBUTES_AT,
@@ -48,6 +49,10 @@ from klamm.protocol.records.batch import (
 from klamm.protocol.records.checksum import crc32c
 
 _unpack_header = HEADER.unpack_from
+# A named tuple made without its own constructor, which is Python code and costs twice as much.
+_new = tuple.__new__
+# To ask an enum for its member costs four times as much as a name of our own.
+_CLIENT = Origin.CLIENT
 # Base offset, length and leader epoch stand side by side: one call stamps a batch.
 _stamp = Struct(">qii").pack_into
 # A known codec, transactional or not, and nothing else.
@@ -69,7 +74,6 @@ class Log:
         "_rules",
         "_segments",
         "_settings",
-        "_snapshot_offset",
         "directory",
         "end_offset",
         "epochs",
@@ -102,10 +106,7 @@ class Log:
         self._rules = Rules(directory.rpartition("/")[2], settings)
         self._segments = Segments(disk, directory, settings, loaded.segments)
         self._reader = Reader(self._segments)
-        # Where the newest snapshot of the producers stands, if it is known to be on disk.
-        self._snapshot_offset = loaded.snapshot_offset
-        # Where recovery may begin within a segment: (offset, size of the segment then), the newest last.
-        self._landmarks: list[tuple[int, int]] = []
+        self._landmarks = Landmarks(disk, directory, durability, loaded.snapshot_offset)
         self._producer_expiry_ms = 0
 
     @classmethod
@@ -156,13 +157,13 @@ class Log:
     # Appending ---------------------------------------------------------------------------------
 
     def append(
-        self, data: Writable, *, leader_epoch: int, now: int, origin: Origin = Origin.CLIENT
+        self, data: Writable, *, leader_epoch: int, now: int, origin: Origin = _CLIENT
     ) -> Appended:
         """Give the batch its offsets, in place, and write it. The buffer is not kept.
 
         This is the path of every produce: checks on the header alone, one write, no object but the answer.
         """
-        if origin is not Origin.CLIENT:
+        if origin is not _CLIENT:
             return self._append_trusted(data, leader_epoch, now, origin)
         size = len(data)
         rules = self._rules
@@ -184,7 +185,7 @@ class Log:
             or timestamp > now + rules.after_max_ms
             or rules.is_special
             or (producer_id >= 0 > sequence)
-            or crc32c(memoryview(data)[ATTRIBUTES_AT:]) != crc
+            or crc32c(data[ATTRIBUTES_AT:]) != crc
             or (attributes and not validation.begins_as_its_codec(data, attributes))
         ):
             data = validation.examine(data, rules, now)
@@ -224,7 +225,7 @@ class Log:
                 attributes & TRANSACTIONAL,
             )  # fmt: skip
         self.end_offset = last + 1
-        return Appended(first, last, now if rules.uses_append_time else -1, False)
+        return _new(Appended, (first, last, now if rules.uses_append_time else -1, False))
 
     def _append_trusted(
         self, data: Writable, leader_epoch: int, now: int, origin: Origin
@@ -347,18 +348,11 @@ class Log:
         active = self._segments.active
         if not active.size and active.base_offset == self.end_offset:
             return
-        self._write_snapshot()
+        self._landmarks.write_snapshot(self.producers, self.end_offset)
         self._durability.segment_sealed(active.base_offset)
         self._segments.roll(self.end_offset, now)
-        # The snapshot of one that stands right here is now the new segment's.
-        self._landmarks = [(at, 0) for at, _ in self._landmarks if at < self.end_offset]
+        self._landmarks.segment_begins(self.end_offset)
         self._reader.forget()
-
-    def _write_snapshot(self) -> None:
-        path = snapshot_path(self.directory, self.end_offset)
-        self._disk.write(path, producer_snapshot.to_bytes(self.producers))
-        self._snapshot_offset = self.end_offset
-        self._durability.snapshot_written(self.end_offset)
 
     # Reading -----------------------------------------------------------------------------------
 
@@ -507,8 +501,7 @@ class Log:
     def _after_truncation(self, offset: int) -> None:
         self.start_offset = min(self.start_offset, self.end_offset)
         self._durability.truncated(offset)
-        self._snapshot_offset = -1
-        self._landmarks = []
+        self._landmarks.truncated()
         self._reader.forget()
 
     def reconfigure(self, settings: TopicSettings) -> None:
@@ -524,31 +517,12 @@ class Log:
 
     def begin_flush(self) -> Flush | None:
         """What to fsync, for a worker thread; None if all is on disk. `end_flush` follows when it ran."""
-        self._set_landmark()
+        self._landmarks.set(
+            self._segments.active, self.producers, self.end_offset, every=LANDMARK_BYTES
+        )
         return self._durability.begin(
             self._disk, self.directory, self._segments, self.epochs, self.end_offset
         )
-
-    def _set_landmark(self) -> None:
-        """Once in many bytes: write what spares recovery the reading of all that stands before.
-
-        These are the indexes of the active segment and a snapshot of the producers. They are safe when the recovery
-        point is here: no flush under way reaches as far, and all later ones sync them. The last two are kept, since the
-        newest may stand too near to the end (recovery.py).
-        """
-        active = self._segments.active
-        before = self._landmarks[-1][1] if self._landmarks else 0
-        if active.size - before < LANDMARK_BYTES or not active.is_active:
-            return
-        if self._durability.is_promised(self.end_offset):
-            return
-        if self._snapshot_offset != self.end_offset:
-            self._write_snapshot()
-        snapshot = snapshot_path(self.directory, self.end_offset)
-        self._durability.landmark_written([*active.save_indexes(), snapshot])
-        for offset, _ in self._landmarks[:-1]:
-            self._disk.remove(snapshot_path(self.directory, offset))
-        self._landmarks = [*self._landmarks[-1:], (self.end_offset, active.size)]
 
     def end_flush(self, flush: Flush, now: int | None = None) -> None:
         """The flush ran: everything below its end offset survives a crash."""
@@ -572,8 +546,7 @@ class Log:
         Whoever closes many logs runs the flushes side by side: the disk then makes one journey for many.
         """
         self.expire_producers(now)
-        if self._snapshot_offset != self.end_offset:
-            self._write_snapshot()
+        self._landmarks.ensure_snapshot(self.producers, self.end_offset)
         files = self._segments.seal()
         self._reader.forget()
         flush = self.begin_flush()

@@ -67,8 +67,11 @@ class Reader:
         if size > max_bytes:
             first = first or _batch_size(file, position)
             if first <= max_bytes:
-                size = max_bytes
-            elif min_one:
+                spare = segment.cut_off_at(position + max_bytes)
+                # Whatever the index says, the first batch stays.
+                spare = spare if spare <= max_bytes - first else 0
+                return Slice(file, position, max_bytes, segment.base_offset, spare)
+            if min_one:
                 size = first
             else:
                 return None

@@ -35,6 +35,12 @@ class Slice(NamedTuple):
     size: int
     # The base offset of the segment.
     base: int
+    # How many of the bytes, at the end, are of a batch that is cut off, as far as that is known and worth knowing.
+    spare: int = 0
+
+    def trimmed(self) -> Slice:
+        """Without the batch that is cut off: nobody can use it, and whoever reads on gets it again."""
+        return Slice(self.file, self.position, self.size - self.spare, self.base)
 
     def read(self) -> bytes:
         return self.file.pread(self.size, self.position)

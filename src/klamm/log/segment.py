@@ -333,6 +333,18 @@ class Segment:
                 return found
         return None
 
+    def cut_off_at(self, end: int) -> int:
+        """How many bytes before the position are of a batch that ends behind it; 0 if they are few, or nobody knows.
+
+        No entry of the index stands between the batch and the position, so the bytes between the last entry and the
+        position are of that batch, but for at most one interval of whole ones. A sealed segment is not asked: to search
+        its index on disk costs as much as to send the bytes.
+        """
+        if self._index is None:
+            return 0
+        tail = end - self._index.position_before(end)
+        return tail if tail > 2 * self.index_interval_bytes else 0
+
     def lookup(self, offset: int) -> int:
         """A position at or before that of the batch which holds the offset, from the index."""
         relative = offset - self.base_offset

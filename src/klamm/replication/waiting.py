@@ -16,19 +16,20 @@ Place = Hashable
 
 
 class Waiting(Generic[Token]):
-    __slots__ = ("_at", "_places", "deadlines")
+    __slots__ = ("_at", "deadlines", "parked")
 
     def __init__(self) -> None:
         self.deadlines: Deadlines[Token] = Deadlines()
         self._at: dict[Place, dict[Token, None]] = {}
-        self._places: dict[Token, tuple[Place, ...]] = {}
+        # Who waits, and where. Always the same dictionary: the hot path holds it, to see at a glance that nobody does.
+        self.parked: dict[Token, tuple[Place, ...]] = {}
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self.parked)
 
     def park(self, token: Token, places: Iterable[Place], deadline: int) -> None:
-        self._places[token] = tuple(places)
-        for place in self._places[token]:
+        self.parked[token] = tuple(places)
+        for place in self.parked[token]:
             self._at.setdefault(place, {})[token] = None
         self.deadlines.set(token, deadline)
 
@@ -42,7 +43,7 @@ class Waiting(Generic[Token]):
 
     def done(self, token: Token) -> None:
         self.deadlines.cancel(token)
-        for place in self._places.pop(token, ()):
+        for place in self.parked.pop(token, ()):
             tokens = self._at[place]
             del tokens[token]
             if not tokens:

@@ -18,6 +18,7 @@ from klamm.server.network.connection import PARKED, Answer, Connection, Parked
 from klamm.server.straight.commit import StraightCommit
 from klamm.server.straight.fetch import StraightFetch
 from klamm.server.straight.heartbeat import StraightHeartbeat
+from klamm.server.straight.list_offsets import StraightListOffsets
 from klamm.server.straight.produce import StraightProduce
 
 if TYPE_CHECKING:
@@ -26,14 +27,18 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _HEADER = Struct(">hhih")
+_unpack_header = _HEADER.unpack_from
 _PRODUCE = 0
 _FETCH = 1
+_LIST_OFFSETS = 2
 _OFFSET_COMMIT = 8
 _HEARTBEAT = 12
 _API_VERSIONS = 18
 
 
-Straight = StraightProduce | StraightFetch | StraightCommit | StraightHeartbeat
+Straight = (
+    StraightProduce | StraightFetch | StraightListOffsets | StraightCommit | StraightHeartbeat
+)
 
 
 class Dispatcher:
@@ -51,13 +56,14 @@ class Dispatcher:
             self._straight = {
                 _PRODUCE: StraightProduce(broker),
                 _FETCH: StraightFetch(broker),
+                _LIST_OFFSETS: StraightListOffsets(broker),
                 _OFFSET_COMMIT: StraightCommit(broker),
                 _HEARTBEAT: StraightHeartbeat(broker),
             }
 
     def __call__(self, connection: Connection, frame: memoryview) -> Answer | Parked | None:
         try:
-            key, version, correlation_id, client_size = _HEADER.unpack_from(frame)
+            key, version, correlation_id, client_size = _unpack_header(frame)
         except error:
             raise CorruptFrame(f"{len(frame)} bytes cannot hold a request header") from None
         straight = self._straight.get(key)

@@ -174,6 +174,9 @@ class _Writer:
         if records is None:
             self.count(0)
             return
+        if records.spare:
+            # Deviation: Kafka sends what fits of a batch that is cut off, though clients can only throw it away.
+            records = records.trimmed()
         data: Buffer | Unread
         if self.reads:
             data = records.read()

@@ -28,8 +28,10 @@ from klamm.metadata.snapshot import write_records
 BOOTSTRAP = "bootstrap.checkpoint"
 LOCK = ".lock"
 _VERSION = "1"
-# What may lie in a directory that klamm takes for empty. All but the first two are left by a format that was killed.
+# What may lie in a directory that klamm takes for empty: pipelines keep their checkpoints and tables below the default
+# one. The others but the first two are left by a format that was killed.
 _HARMLESS = {LOCK, "lost+found", BOOTSTRAP, f"{BOOTSTRAP}.tmp", f"{META_PROPERTIES}.tmp"}
+_HARMLESS |= {"pipelines", "lake"}
 _SYSTEM_CLOCK = SystemClock()
 
 

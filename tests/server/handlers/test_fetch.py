@@ -218,6 +218,37 @@ def test_what_follows_the_first_batch_is_cut_at_the_limit(
     assert sizes(by_partition) == sizes(by_request) == [limit]
 
 
+LARGE = len(a_batch(b"v" * 20_000))
+
+
+@pytest.fixture
+def large(client: WireClient, topic: Topic) -> Topic:
+    """Five batches of 20 kB each."""
+    for _ in range(5):
+        append(client, topic, b"v" * 20_000)
+    return topic
+
+
+@pytest.mark.usefixtures("node")  # Kafka sends as much of it as fits.
+@pytest.mark.parametrize("version", [11, 17])
+def test_a_large_batch_that_does_not_fit_is_left_out(
+    client: WireClient, large: Topic, version: int
+) -> None:
+    answer = client.ask(a_fetch(large, partition_max_bytes=50_000), version)
+
+    assert sizes(answer) == [2 * LARGE]
+
+
+@pytest.mark.usefixtures("node")  # Kafka sends as much of it as fits.
+@pytest.mark.parametrize("version", [11, 17])
+def test_what_is_left_out_counts_when_a_reader_waits_for_bytes(
+    client: WireClient, large: Topic, version: int
+) -> None:
+    request = a_fetch(large, partition_max_bytes=50_000, min_bytes=50_000, max_wait_ms=600_000)
+
+    assert sizes(client.ask(request, version)) == [2 * LARGE]
+
+
 def everything(topic: Topic, partition_max_bytes: int = 1 << 20, **request: Any) -> FetchRequest:
     asked = [
         FetchPartition(partition=index, partition_max_bytes=partition_max_bytes)

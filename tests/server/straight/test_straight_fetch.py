@@ -36,6 +36,7 @@ def filled(client: WireClient, make_topic: MakeTopic) -> Topic:
         append(client, topic, b"v" * 100)
     append(client, topic, b"large" * 300_000, codec=Codec.LZ4)
     append(client, topic, b"larger" * 100_000)
+    append(client, topic, b"larger" * 100_000)
     return topic
 
 
@@ -56,9 +57,9 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> list[Answer | None]:
 
 
 def requests(topic: Topic) -> Iterator[FetchRequest]:
-    for offset in range(-1, 7):
+    for offset in range(-1, 8):
         yield a_fetch(topic, offset)
-    for limit in (0, 1, BATCH - 1, BATCH, BATCH + 1, 2 * BATCH, 1 << 30):
+    for limit in (0, 1, BATCH - 1, BATCH, BATCH + 1, 2 * BATCH, 50_000, 1_000_000, 1 << 30):
         yield a_fetch(topic, partition_max_bytes=limit)
         yield a_fetch(topic, max_bytes=limit)
         yield a_fetch(topic, min_bytes=limit)

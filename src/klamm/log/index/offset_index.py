@@ -63,6 +63,11 @@ class OffsetIndex:
         found = bisect_right(self.offsets, relative_offset)
         return self.positions[found - 1] if found else 0
 
+    def position_before(self, position: int) -> int:
+        """The last position of an entry that is not behind this one."""
+        found = bisect_right(self.positions, position)
+        return self.positions[found - 1] if found else 0
+
     def last_position(self) -> int:
         return self.positions[-1] if self.positions else 0
 

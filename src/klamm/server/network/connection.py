@@ -29,7 +29,7 @@ Buffer = bytes | bytearray | memoryview
 # A tuple holds one buffer, which nearly all answers are.
 Answer = tuple[Buffer] | list[Buffer] | LongAnswer
 
-_SIZE = Struct(">i")
+_unpack_size = Struct(">i").unpack_from
 
 # Why no request of a connection is handled now; more than one reason can hold.
 _WAITING = 1  # a request is parked; the socket is still read, to notice when the client goes away
@@ -304,7 +304,7 @@ class Connection(asyncio.BufferedProtocol):
         """Handle the whole frames in view[:end] and keep what is left of the last one."""
         at = 0
         while end - at >= 4:
-            (size,) = _SIZE.unpack_from(view, at)
+            (size,) = _unpack_size(view, at)
             if size > self._max_size or size < 0:
                 self.refuse(f"a frame of {size} bytes; {self._max_size} are allowed")
                 return
@@ -338,7 +338,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _begin_partial(self, view: memoryview, at: int, end: int) -> None:
         left = end - at
-        size = 4 + (_SIZE.unpack_from(view, at)[0] if left >= 4 else 0)
+        size = 4 + (_unpack_size(view, at)[0] if left >= 4 else 0)
         partial = self._partial = self._buffers.take(size, left)
         partial.view[:left] = view[at:end]
         partial.filled = self._progress = left
@@ -553,7 +553,8 @@ class Connection(asyncio.BufferedProtocol):
 
 # Reads of this size may be followed by more of them at once.
 _LARGE_READ = 64 * 1024
-# What is sent of a long answer before others have their turn.
-_AT_ONCE = 4 * READ_AT_ONCE
+# What is sent of a long answer before others have their turn: four partitions of a megabyte each, as consumers ask for
+# by default, and what stands around them. A turn of its own for the last bytes would cost as much as another megabyte.
+_AT_ONCE = 4 * READ_AT_ONCE + 64 * 1024
 # An answer may hold a file of each partition that it was asked for.
 _MOST_LONG_ANSWERS = 256

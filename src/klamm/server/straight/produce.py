@@ -30,7 +30,7 @@ _FIRST_WITH_TOPIC_IDS = 13
 _LAST = 13
 
 # The last byte of the transactional id (or its length, if it is null or empty), acks, timeout, count of topics (plus one).
-_START = Struct(">BhiB")
+_unpack_start = Struct(">BhiB").unpack_from
 # Of a transactional id whose length (plus one) takes one byte.
 _LONGEST_ID = 127
 _PRODUCER = Struct(">qh")
@@ -56,6 +56,8 @@ class _Route:
 class StraightProduce:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
+        self._now = broker.clock.now
+        self._waiting = broker.fetches.parked
         self._routes: dict[bytes, _Route] = {}
         self._routes_by_id: dict[bytes, _Route] = {}
         broker.on_partitions_changed(self.forget_routes)
@@ -78,7 +80,7 @@ class StraightProduce:
                 if transactional > _LONGEST_ID:
                     return None
                 at += transactional - 1
-            _, acks, _, topics = _START.unpack_from(frame, at + 1)
+            _, acks, _, topics = _unpack_start(frame, at + 1)
             at += 9
             if topics != 2 or not acks:
                 return None
@@ -95,7 +97,13 @@ class StraightProduce:
                 )
             if route is None or acks < -1 or acks > 1:
                 return None
-            size, at = _read_size(frame, end)
+            # Up to 16 KB, as small requests have it, without a call.
+            if (low := frame[end]) < 0x80:
+                size, at = low - 1, end + 1
+            elif (high := frame[end + 1]) < 0x80:
+                size, at = (low & 0x7F | high << 7) - 1, end + 2
+            else:
+                size, at = _read_size(frame, end)
         except (IndexError, error):
             return None
         stop = at + size
@@ -114,12 +122,12 @@ class StraightProduce:
         self, route: _Route, data: memoryview, acks: int, correlation_id: int
     ) -> Answer | None:
         partition = route.partition
-        broker = self._broker
         try:
-            appended = partition.append(data, acks=acks, now=broker.clock.now())
+            appended = partition.append(data, acks=acks, now=self._now())
         except ApiError:
             return None
-        broker.appended(partition)
+        if self._waiting:
+            self._broker.appended(partition)
         return (
             route.response.pack(
                 route.size,

@@ -1,0 +1,62 @@
+"""The driver in a process of its own, to be killed: `python -m chaos.pipeline.driver NAME HOME WAREHOUSE BOOTSTRAP MASTER [once]`.
+
+It runs the pipeline file in HOME until SIGTERM, or takes what is there `once`, and prints a line of JSON for each batch and each notice.
+"""
+
+import json
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from chaos.pipeline.job import Job
+from klamm.pipeline.running.progress import Report
+from klamm.pipeline.running.runner import run
+from klamm.pipeline.running.trouble import PipelineFailed
+from klamm.pipeline.spec import parse
+
+ONCE = "once"
+
+
+def main(name: str, home: str, warehouse: str, bootstrap: str, master: str, how: str = "") -> int:
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    job = Job(name=name, home=Path(home), warehouse=Path(warehouse))
+    try:
+        run(
+            parse(job.file.read_text(), str(job.file)),
+            bootstrap=bootstrap,
+            master=master,
+            once=how == ONCE,
+            checkpoint=str(job.checkpoint),
+            warehouse=str(job.warehouse),
+            folder=job.home,
+            watch=_BatchTeller(),
+            notice=lambda text: _tell(notice=text),
+            stop=stop,
+        )
+    except PipelineFailed as failure:
+        _tell(failed=str(failure))
+        return failure.exit_code
+    return 0
+
+
+def _tell(**facts: object) -> None:
+    print(json.dumps(facts), flush=True)
+
+
+class _BatchTeller:
+    """Reports come by the clock; a line is printed when a batch has ended since the last one."""
+
+    def __init__(self) -> None:
+        self._last: int | None = None
+
+    def __call__(self, report: Report) -> None:
+        [query] = report.queries
+        if query.batch_id is not None and query.batch_id != self._last:
+            self._last = query.batch_id
+            _tell(batch=query.batch_id)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Activity tracking: sessions from clicks."""

@@ -1,0 +1,1 @@
+"""ETL: new rows of a database flow out, totals per customer flow back in."""

@@ -1,0 +1,1 @@
+"""Metrics: percentiles per minute, and alerts."""

@@ -1,0 +1,1 @@
+"""Stream processing: orders and payments are joined."""

@@ -1,0 +1,202 @@
+"""`klamm pipeline replay` and `reset`: read the past again, or forget how far a pipeline was."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from klamm.base.ids import TopicPartition
+from klamm.cli.connect import ANSWER_TIMEOUT_S, Cluster, answer, cluster_metadata, partitions_of
+from klamm.cli.group.looking import committed
+from klamm.cli.offsets import BEGINNING, END, Kind, Position, ask
+from klamm.cli.output import CommandError, Row, UsageError
+from klamm.cli.pipeline.targets import Target
+from klamm.pipeline.running import runs
+from klamm.pipeline.running.checkpoint import local_path, only_writer
+from klamm.pipeline.running.trouble import PipelineFailed
+from klamm.pipeline.spec import Duration, Edge, FromTime, Pipeline, TopicSource, parse_time
+
+_AGO = re.compile(r"(.+?)\s*\bago", re.IGNORECASE)
+# By these Spark's folder of one query is known.
+_SPARKS_OWN = ("metadata", "offsets", "commits", "sources", "state")
+_LANDED = "landed."
+
+
+def parse_when(text: str, *, now_ms: int) -> Edge | FromTime:
+    """`earliest`, a time, or how long ago: `2 hours ago`."""
+    words = text.strip()
+    if words.lower() == Edge.EARLIEST:
+        return Edge.EARLIEST
+    ago = _AGO.fullmatch(words)
+    try:
+        when = FromTime(now_ms - Duration.of(ago[1]).ms) if ago else parse_time(words)
+    except ValueError:
+        raise UsageError(
+            f"{text!r} is not a time to replay from",
+            hint="--from earliest, --from 2026-11-15T10:00 (UTC unless it says) or --from '2 hours ago'",
+        ) from None
+    if when.timestamp_ms < 0 or when.timestamp_ms > now_ms:
+        raise UsageError(f"{text!r} is not in the past")
+    return when
+
+
+def check_has_topics(pipeline: Pipeline) -> None:
+    if not any(isinstance(source, TopicSource) for source in pipeline.sources):
+        raise UsageError(
+            f"pipeline {pipeline.name} reads no topic, and only topics can be read again from a time",
+            hint=f"`klamm pipeline reset {pipeline.name}` starts it over",
+        )
+
+
+def replay_rows(
+    cluster: Cluster, pipeline: Pipeline, start: Edge | FromTime, *, done: bool
+) -> list[Row]:
+    """For each partition: how far the pipeline was, where it will start, and how many records there are from there."""
+    admin = cluster.admin()
+    places = [
+        place for topic in _topics(cluster, pipeline) for place in partitions_of(admin, topic)
+    ]
+    if not places:
+        return []
+    group = committed(admin, pipeline.group)
+    ends = ask(admin, places, END)
+    position = (
+        BEGINNING if start is Edge.EARLIEST else Position(Kind.TIMESTAMP, _timestamp_ms(start))
+    )
+    starts = ask(admin, places, position)
+    return [
+        _replay_row(place, group.get(place), starts[place], ends[place], done=done)
+        for place in places
+    ]
+
+
+def _replay_row(
+    place: TopicPartition, processed: int | None, start: int, end: int, *, done: bool
+) -> Row:
+    # No record is as late as that: it starts with the next to come.
+    start = end if start < 0 else start
+    return {
+        "topic": place.topic,
+        "partition": place.partition,
+        "processed": processed,
+        "start": start,
+        "end_offset": end,
+        "records": end - start,
+        "replay": done,
+    }
+
+
+def _timestamp_ms(start: Edge | FromTime) -> int:
+    assert isinstance(start, FromTime)
+    return start.timestamp_ms
+
+
+def _topics(cluster: Cluster, pipeline: Pipeline) -> Iterator[str]:
+    """Those that the sources name, each once."""
+    sources = [source for source in pipeline.sources if isinstance(source, TopicSource)]
+    named = [topic for source in sources for topic in source.topics]
+    patterns = [source.pattern for source in sources if source.pattern]
+    if patterns:
+        existing = sorted(cluster_metadata(cluster.admin()).topics)
+        named += [topic for topic in existing if any(_matches(p, topic) for p in patterns)]
+    yield from dict.fromkeys(named)
+
+
+def _matches(pattern: str, topic: str) -> bool:
+    """The notation is Java's; what Python does not understand of it is not shown here, but read by Spark."""
+    try:
+        return re.fullmatch(pattern, topic) is not None
+    except re.error:
+        return False
+
+
+@contextmanager
+def held_still(target: Target, checkpoint: str) -> Iterator[Path]:
+    """The folder of the progress, while nobody can start the pipeline on it."""
+    run = target.run
+    if run is not None and run.is_alive:
+        raise CommandError(
+            f"pipeline {target.name} runs (pid {run.pid})",
+            hint=f"klamm pipeline stop {target.name}",
+        )
+    folder = local_path(checkpoint)
+    if folder is None:
+        raise CommandError(
+            f"the checkpoint {checkpoint} is not on this machine",
+            hint="move it aside with the tools of that storage, then run the pipeline with the `start` it needs",
+        )
+    if not folder.exists():
+        yield folder
+        return
+    try:
+        with only_writer(checkpoint):
+            yield folder
+    except PipelineFailed as failure:
+        raise CommandError(str(failure)) from failure
+
+
+def start_again(target: Target, folder: Path, start: Edge | FromTime) -> Path | None:
+    """Where the old progress lies now. The next run has none and starts there."""
+    # In this order: after a crash in between the old progress still stands, and the start counts for nothing.
+    runs.set_start_override(target.name, start)
+    if not folder.exists():
+        return None
+    return _set_aside(folder)
+
+
+def _set_aside(folder: Path) -> Path:
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    aside = folder.with_name(f"{folder.name}.before-{stamp}")
+    number = 1
+    while aside.exists():
+        number += 1
+        aside = folder.with_name(f"{folder.name}.before-{stamp}-{number}")
+    try:
+        return folder.rename(aside)
+    except OSError as error:
+        raise CommandError(
+            f"the checkpoint {folder} cannot be renamed", why=error.strerror or ""
+        ) from error
+
+
+def parts_of(folder: Path) -> list[Path]:
+    """The folders that queries made in it, and what was landed there: nothing else is ever removed."""
+    if not folder.is_dir():
+        return []
+    return sorted(each for each in folder.iterdir() if each.is_dir() and _is_ours(each))
+
+
+def _is_ours(folder: Path) -> bool:
+    if folder.name.startswith(_LANDED):
+        return True
+    return any((folder / name).exists() for name in _SPARKS_OWN)
+
+
+def forget_progress(target: Target, folder: Path, cluster: Cluster) -> None:
+    """The group first: if the cluster says no, nothing has happened."""
+    _delete_group(cluster, target.group)
+    for part in parts_of(folder):
+        try:
+            shutil.rmtree(part)
+        except OSError as error:
+            raise CommandError(f"{part} cannot be removed", why=error.strerror or "") from error
+    runs.forget(target.name)
+
+
+def _delete_group(cluster: Cluster, group: str) -> None:
+    from confluent_kafka import KafkaException
+
+    # Kept by name: a client that is forgotten takes its open questions with it.
+    admin = cluster.admin()
+    (future,) = admin.delete_consumer_groups([group], request_timeout=ANSWER_TIMEOUT_S).values()
+    try:
+        answer(future, f"group {group} was not deleted")
+    except CommandError as failure:
+        cause = failure.__cause__
+        assert isinstance(cause, KafkaException)
+        if cause.args[0].name() != "GROUP_ID_NOT_FOUND":
+            raise

@@ -1,0 +1,232 @@
+"""`klamm pipeline run`: brings what is missing, starts the pipeline, shows how it does and stops it when asked to."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from klamm.cli.connect import check_reachable, parse_address
+from klamm.cli.output import CommandError, Format, UsageError, notice
+from klamm.cli.pipeline.fetching import bring
+from klamm.cli.pipeline.live import View, view_for
+from klamm.cli.pipeline.targets import (
+    INSTALL,
+    check_spark_is_installed,
+    mistakes,
+    read_pipeline,
+    target_of,
+)
+from klamm.cli.pipeline.words import amount
+from klamm.pipeline.jars import jars_for
+from klamm.pipeline.running import runs
+from klamm.pipeline.running.plan import plan_of
+from klamm.pipeline.running.progress import Report
+from klamm.pipeline.running.trouble import USAGE, PipelineFailed, failed
+from klamm.pipeline.spec import BadPipeline, Pipeline, TopicSink, TopicSource, filled
+
+if TYPE_CHECKING:
+    from klamm.pipeline.running.metrics import PipelineMetrics
+
+DEFAULT_MASTER = "local[*]"
+_LOOPBACK = "127.0.0.1"
+_INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the command line says about a run."""
+
+    once: bool = False
+    master: str = DEFAULT_MASTER
+    bootstrap: str | None = None
+    checkpoint: str | None = None
+    warehouse: str | None = None
+    metrics: str | None = None
+    output: Format | None = None
+    quiet: bool = False
+
+
+def run_file(file: Path, wishes: Wishes) -> None:
+    pipeline = read_pipeline(file)
+    check_spark_is_installed()
+    try:
+        # Only to see that every variable is there before anything is fetched or started.
+        filled(pipeline, os.environ)
+    except BadPipeline as bad:
+        raise mistakes(bad) from bad
+    target = target_of(pipeline)
+    bootstrap = target.bootstrap(wishes.bootstrap)
+    if _needs_a_cluster(pipeline):
+        check_reachable(bootstrap)
+    host, port = _metrics_address(wishes.metrics)
+    run = runs.run_of_this_process(
+        pipeline.name,
+        file=str(file.absolute()),
+        bootstrap=bootstrap,
+        master=wishes.master,
+        checkpoint=target.checkpoint(wishes.checkpoint),
+        warehouse=wishes.warehouse or runs.warehouse(),
+        once=wishes.once,
+        metrics_port=port,
+    )
+    try:
+        with ExitStack() as stack:
+            stack.enter_context(runs.registered(run))
+            bring(jars_for(plan_of(pipeline).uses), quiet=wishes.quiet)
+            metrics = None
+            if port is not None:
+                metrics = stack.enter_context(_served_metrics(pipeline.name, host, port))
+            view = stack.enter_context(view_for(wishes.output, quiet=wishes.quiet))
+            last = _run(pipeline, run, file.absolute().parent, view, metrics)
+    except runs.AlreadyRuns as error:
+        raise CommandError(str(error)) from error
+    except PipelineFailed as failure:
+        kind = UsageError if failure.exit_code == USAGE else CommandError
+        raise kind(f"pipeline {pipeline.name} failed", why=str(failure)) from failure
+    if not wishes.quiet:
+        notice(_summary(pipeline.name, last))
+
+
+def _run(
+    pipeline: Pipeline,
+    run: runs.Run,
+    folder: Path,
+    view: View,
+    metrics: PipelineMetrics | None,
+) -> Report | None:
+    """The last report. The pipeline has a thread of its own: in the main one Spark would take the signals."""
+    from klamm.pipeline.running.runner import run as run_pipeline
+
+    last: Report | None = None
+    failure: BaseException | None = None
+    stop = threading.Event()
+    # A signal, or None: the run has ended. The queue may be put to from within a signal handler.
+    events: SimpleQueue[int | None] = SimpleQueue()
+
+    def watch(report: Report) -> None:
+        nonlocal last
+        last = report
+        view.show(report)
+        if metrics is not None:
+            metrics.update(report)
+
+    def work() -> None:
+        nonlocal failure
+        try:
+            run_pipeline(
+                pipeline,
+                bootstrap=run.bootstrap,
+                master=run.master,
+                once=run.once,
+                checkpoint=run.checkpoint,
+                warehouse=run.warehouse,
+                folder=folder,
+                file=run.file,
+                watch=watch,
+                stop=stop,
+                notice=view.tell,
+            )
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
+            failure = error
+        finally:
+            events.put(None)
+
+    with _signals(events):
+        view.say(f"Spark starts for {pipeline.name} (some seconds)")
+        worker = threading.Thread(target=work, name="pipeline", daemon=True)
+        worker.start()
+        while (event := events.get()) is not None:
+            if stop.is_set() and event == signal.SIGINT:
+                _leave_at_once(pipeline.name, view)
+            stop.set()
+            view.say(
+                "stopping; a second Ctrl-C ends it at once, and the next run repeats the batch"
+            )
+        worker.join()
+    if failure is None:
+        return last
+    if stop.is_set() and not isinstance(failure, PipelineFailed):
+        # Whoever ends a whole group of processes ends Spark as well, under the hands of the run.
+        view.tell("Spark ended before its batch did; the next run repeats the batch")
+        return last
+    raise failure if isinstance(failure, PipelineFailed) else failed(failure)
+
+
+@contextmanager
+def _signals(events: SimpleQueue[int | None]) -> Iterator[None]:
+    def hear(number: int, frame: object) -> None:
+        events.put(number)
+
+    before = {each: signal.signal(each, hear) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _leave_at_once(name: str, view: View) -> None:
+    """No farewell to Spark: its driver ends when it no longer hears of us, and the checkpoint is made for that."""
+    with suppress(Exception):
+        view.__exit__(None, None, None)
+        runs.note_stopped(name)
+    os._exit(_INTERRUPTED)
+
+
+@contextmanager
+def _served_metrics(name: str, host: str, port: int) -> Iterator[PipelineMetrics]:
+    try:
+        from klamm.pipeline.running.metrics import MetricsServer, PipelineMetrics
+    except ModuleNotFoundError as error:
+        raise CommandError(
+            "metrics need prometheus-client, which is not installed", hint=INSTALL
+        ) from error
+    metrics = PipelineMetrics(name)
+    try:
+        server = MetricsServer(metrics, host=host, port=port)
+    except OSError as error:
+        raise CommandError(
+            f"metrics cannot be served at {host}:{port}",
+            why=error.strerror or str(error),
+            hint="--metrics-port with another port",
+        ) from error
+    try:
+        yield metrics
+    finally:
+        server.close()
+
+
+def _metrics_address(text: str | None) -> tuple[str, int | None]:
+    """PORT or HOST:PORT. Only this machine sees them unless the host says otherwise."""
+    if text is None:
+        return _LOOPBACK, None
+    try:
+        return parse_address(text if ":" in text else f"{_LOOPBACK}:{text}")
+    except UsageError:
+        raise UsageError(
+            f"--metrics-port {text!r} is not a port",
+            hint="--metrics-port 9404, or 0.0.0.0:9404 for other machines",
+        ) from None
+
+
+def _needs_a_cluster(pipeline: Pipeline) -> bool:
+    ends = (*pipeline.sources, *pipeline.sinks)
+    return pipeline.dead_letter is not None or any(
+        isinstance(each, TopicSource | TopicSink) for each in ends
+    )
+
+
+def _summary(name: str, last: Report | None) -> str:
+    if last is None:
+        return f"{name} ended; there was nothing to read"
+    batches = sum(query.batches for query in last.queries)
+    records = max((query.input_records for query in last.queries), default=0)
+    letters = f", {amount(last.dead_letters)} dead letters" if last.dead_letters else ""
+    return f"{name} ended: {amount(records)} records in {batches} batches{letters}"

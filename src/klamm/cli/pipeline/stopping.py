@@ -1,0 +1,70 @@
+"""`klamm pipeline stop`: asks the process of a run to end, and waits until it has."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from klamm.cli.output import CommandError
+from klamm.pipeline.running import runs
+from klamm.pipeline.running.runs import Run, State
+
+
+def stop_run(run: Run, *, within_seconds: float) -> Run:
+    """How the run ended. The signal goes to that process or to none: its number may be another's by now."""
+    with _process(run) as process:
+        signal.pidfd_send_signal(process, signal.SIGTERM)
+        poll = select.poll()
+        poll.register(process, select.POLLIN)
+        if not poll.poll(within_seconds * 1000):
+            raise CommandError(
+                f"pipeline {run.name} (pid {run.pid}) still finishes its batch after "
+                f"{within_seconds:.0f} s",
+                hint=f"wait, or end it with `kill -9 {run.pid}`: the next run repeats the batch",
+            )
+    ended = runs.look(run.name)
+    return ended or run
+
+
+def how_it_ended(run: Run) -> str:
+    match run.state:
+        case State.STOPPED:
+            return "stopped"
+        case State.FAILED:
+            return f"failed: {run.error}"
+        case _:
+            return "ended without a word; the next run goes on from the checkpoint"
+
+
+@contextmanager
+def _process(run: Run) -> Iterator[int]:
+    if not run.is_alive:
+        raise CommandError(
+            f"pipeline {run.name} does not run",
+            why=f"its last run {_past(run)}",
+            hint="`klamm pipeline list` shows what runs",
+        )
+    try:
+        process = os.pidfd_open(run.pid)
+    except ProcessLookupError as error:
+        raise CommandError(f"pipeline {run.name} ended just now") from error
+    try:
+        # Looked at again: from here on the number cannot become another's.
+        if not runs.is_process(run.pid, run.process_birth):
+            raise CommandError(f"pipeline {run.name} ended just now")
+        yield process
+    except PermissionError as error:
+        raise CommandError(
+            f"pipeline {run.name} belongs to another user", why=f"pid {run.pid}"
+        ) from error
+    finally:
+        os.close(process)
+
+
+def _past(run: Run) -> str:
+    return {State.STOPPED: "was stopped", State.FAILED: f"failed ({run.error})"}.get(
+        run.state, "died"
+    )

@@ -1,0 +1,1 @@
+"""What `klamm demo` shows beside the broker: sample clicks, and a pipeline over them."""

@@ -1,0 +1,1 @@
+"""Topics as tables, at once: a schema from a sample of the records, and SQL over topics and tables."""

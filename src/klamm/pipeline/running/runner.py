@@ -1,0 +1,284 @@
+"""Runs a pipeline from its file's facts to its end: session, queries, reports, offsets, and what is told of failures."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from klamm.pipeline.jars import Watcher as JarWatcher
+from klamm.pipeline.place import Place
+from klamm.pipeline.running import runs
+from klamm.pipeline.running.checkpoint import (
+    check_not_lost,
+    check_sinks,
+    local_path,
+    only_writer,
+)
+from klamm.pipeline.running.plan import plan_of
+from klamm.pipeline.running.progress import Report, Reporter
+from klamm.pipeline.running.trouble import (
+    USAGE,
+    PipelineFailed,
+    failed,
+    trouble_of,
+)
+from klamm.pipeline.spec import BadPipeline, Pipeline, TopicSource, filled
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from klamm.pipeline.running.start import Startable
+    from klamm.pipeline.running.supervisor import Notice, Watch
+
+DEFAULT_BOOTSTRAP = "localhost:9092"
+STOP_SECONDS = 30.0
+# What is there now should be done now: a run of it does not wait for ever for a broker.
+PATIENCE_ONCE_SECONDS = 120.0
+
+
+def run(
+    pipeline: Pipeline,
+    *,
+    bootstrap: str | None = None,
+    master: str = "local[*]",
+    once: bool = False,
+    checkpoint: str | None = None,
+    warehouse: str | None = None,
+    folder: Path | None = None,
+    file: str | None = None,
+    watch: Watch | None = None,
+    stop: threading.Event | None = None,
+    notice: Notice | None = None,
+    fetching: JarWatcher | None = None,
+    spark: SparkSession | None = None,
+    stop_seconds: float = STOP_SECONDS,
+    log_level: str = "FATAL",
+) -> None:
+    """Returns when `stop` is set, or when all there was is done (`once`, or a trigger that ends by itself).
+
+    Raises PipelineFailed with one sentence. `folder` is where the user's modules lie, `watch` is given a report each
+    second, `notice` one line for each thing that people should know of; without it they go to stderr. A `spark` that
+    is given is used and left running.
+    """
+    try:
+        pipeline = filled(pipeline, os.environ)
+    except BadPipeline as bad:
+        raise PipelineFailed(str(bad), exit_code=USAGE) from bad
+    place = place_of(pipeline, bootstrap=bootstrap, checkpoint=checkpoint, warehouse=warehouse)
+    notice = notice or _to_stderr
+    plan = plan_of(pipeline)
+    this_run = runs.run_of_this_process(
+        pipeline.name,
+        bootstrap=place.bootstrap,
+        master=master,
+        checkpoint=place.checkpoint,
+        warehouse=place.warehouse,
+        file=file,
+        once=once,
+    )
+    try:
+        check_not_lost(pipeline.name, place.checkpoint)
+        with only_writer(place.checkpoint), runs.registered(this_run):
+            check_sinks(place.checkpoint, plan)
+            with _session(pipeline, place, master, fetching, spark, log_level) as session:
+                _supervise(
+                    session,
+                    _from_where_asked(pipeline),
+                    place,
+                    once=once,
+                    folder=folder,
+                    watch=watch,
+                    stop=stop or threading.Event(),
+                    notice=notice,
+                    stop_seconds=stop_seconds,
+                )
+    except runs.AlreadyRuns as other:
+        raise PipelineFailed(str(other)) from other
+
+
+def place_of(
+    pipeline: Pipeline,
+    *,
+    bootstrap: str | None = None,
+    checkpoint: str | None = None,
+    warehouse: str | None = None,
+) -> Place:
+    """What is given wins over the file, and the file over klamm's own folders."""
+    return Place(
+        bootstrap=bootstrap or pipeline.bootstrap or DEFAULT_BOOTSTRAP,
+        client=dict(pipeline.client),
+        checkpoint=_whole(checkpoint or pipeline.checkpoint or runs.checkpoint_of(pipeline.name)),
+        warehouse=_whole(warehouse or runs.warehouse()),
+    )
+
+
+def _whole(place: str) -> str:
+    """Spark's JVM need not stand in the folder in which the user stands."""
+    path = local_path(place)
+    return place if path is None else str(path)
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _session(
+    pipeline: Pipeline,
+    place: Place,
+    master: str,
+    fetching: JarWatcher | None,
+    given: SparkSession | None,
+    log_level: str,
+) -> Iterator[SparkSession]:
+    if given is not None:
+        yield given
+        return
+    try:
+        from klamm.pipeline.session import SessionSettings, open_session
+    except ModuleNotFoundError as missing:
+        raise failed(missing) from missing
+    settings = SessionSettings(
+        name=f"klamm {pipeline.name}",
+        master=master,
+        uses=plan_of(pipeline).uses,
+        warehouse=place.warehouse,
+        # Failures are told in one sentence; Java's stack traces beside it would bury it.
+        log_level=log_level,
+        options=dict(pipeline.options),
+    )
+    try:
+        with _own_signals():
+            session = open_session(settings, watch=fetching)
+    except Exception as error:
+        raise failed(error, prefix="Spark does not start: ") from error
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """A session takes Ctrl-C for itself: it would cancel the batch that is to be finished."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _supervise(
+    spark: SparkSession,
+    pipeline: Pipeline,
+    place: Place,
+    *,
+    once: bool,
+    folder: Path | None,
+    watch: Watch | None,
+    stop: threading.Event,
+    notice: Notice,
+    stop_seconds: float,
+) -> None:
+    from klamm.pipeline.running.offsets import GroupOffsets, Readers
+    from klamm.pipeline.running.supervisor import Supervisor
+
+    patience = PATIENCE_ONCE_SECONDS if once or pipeline.trigger.interval is None else None
+    startables = _prepared(
+        spark,
+        pipeline,
+        place,
+        once=once,
+        folder=folder,
+        stop=stop,
+        notice=notice,
+        patience_seconds=patience,
+    )
+    if startables is None:
+        return
+
+    def told(report: Report) -> None:
+        runs.note_progress(pipeline.name, report.to_dict())
+        if report.has_begun:
+            # Every query has a checkpoint now, and a start position counts no more.
+            runs.clear_start_override(pipeline.name)
+        if watch is not None:
+            watch(report)
+
+    offsets = GroupOffsets(
+        pipeline.group,
+        place,
+        lost=lambda _: notice(f"the cluster at {place.bootstrap} does not answer; waiting for it"),
+    )
+    supervisor = Supervisor(
+        startables=startables,
+        reporter=Reporter(pipeline.name, [each.name for each in startables]),
+        readers=Readers(pipeline),
+        offsets=offsets,
+        watch=told,
+        notice=notice,
+        patience_seconds=patience,
+        stop_seconds=stop_seconds,
+    )
+    try:
+        supervisor.run(stop)
+    except PipelineFailed:
+        raise
+    except Exception as error:
+        raise failed(error) from error
+    finally:
+        offsets.close()
+
+
+def _prepared(
+    spark: SparkSession,
+    pipeline: Pipeline,
+    place: Place,
+    *,
+    once: bool,
+    folder: Path | None,
+    stop: threading.Event,
+    notice: Notice,
+    patience_seconds: float | None,
+) -> list[Startable] | None:
+    """The queries, as soon as the cluster answers what has to be known for them; None if the run is stopped before."""
+    from klamm.pipeline.running.start import prepare
+    from klamm.pipeline.running.supervisor import Pauses, again
+
+    pauses = Pauses(patience_seconds)
+    while not stop.is_set():
+        try:
+            return prepare(spark, pipeline, place, once=once, folder=folder)
+        except PipelineFailed as failure:
+            trouble = trouble_of(failure)
+            pause = pauses.next(time.monotonic()) if trouble.may_pass else None
+            if pause is None:
+                raise
+            notice(again(pipeline.name, trouble, pause))
+            stop.wait(pause)
+    return None
+
+
+def _from_where_asked(pipeline: Pipeline) -> Pipeline:
+    """`klamm pipeline replay` says where topics are read from when there is no checkpoint, in place of the file."""
+    start = runs.start_override(pipeline.name)
+    if start is None:
+        return pipeline
+    return replace(
+        pipeline,
+        sources=tuple(
+            replace(source, start=start) if isinstance(source, TopicSource) else source
+            for source in pipeline.sources
+        ),
+    )

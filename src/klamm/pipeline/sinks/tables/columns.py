@@ -1,0 +1,89 @@
+"""Rows and the table that takes them: new columns are added to the table, columns that the rows lack are NULL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as f
+
+from klamm.pipeline.sinks.trouble import SinkFailed
+from klamm.pipeline.spec.model.sinks import TableSink
+
+_ORDER, _RANK = "_klamm_order", "_klamm_rank"
+
+
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def columns_in_ddl(rows: DataFrame) -> str:
+    """The columns as CREATE TABLE wants them. All may be NULL: a stream that never brought one may bring it tomorrow."""
+    return str(rows._jdf.schema().asNullable().toDDL())
+
+
+def fitted(rows: DataFrame, table: str) -> DataFrame:
+    """The rows with the columns of the table, which has all of theirs afterwards. `table` is a name for SQL."""
+    spark = rows.sparkSession
+    known = {name.lower() for name in spark.table(table).columns}
+    if new := [name for name in rows.columns if name.lower() not in known]:
+        added = columns_in_ddl(rows.select(*(f.col(quoted(name)) for name in new)))
+        _run(rows, table, f"ALTER TABLE {table} ADD COLUMNS ({added})")
+    brought = {name.lower() for name in rows.columns}
+    columns = [
+        f.col(quoted(field.name))
+        if field.name.lower() in brought
+        else f.lit(None).cast(field.dataType).alias(field.name)
+        for field in spark.table(table).schema
+    ]
+    return rows.select(*columns)
+
+
+def last_per_key(rows: DataFrame, key: Sequence[str], target: str) -> DataFrame:
+    """One row per key: the last one in the batch's order.
+
+    Rows that come straight from one partition of a topic are in the order of their offsets. Behind a shuffle (a join,
+    a window) there is no order that a repetition would keep; who cares makes one row per key in SQL.
+    """
+    if missing := [name for name in key if name.lower() not in map(str.lower, rows.columns)]:
+        raise SinkFailed(
+            f"{target}: the key {', '.join(missing)} is not among the columns {', '.join(rows.columns)}"
+        )
+    last = Window.partitionBy(*(f.col(quoted(name)) for name in key)).orderBy(f.col(_ORDER).desc())
+    ordered = rows.withColumn(_ORDER, f.monotonically_increasing_id())
+    ranked = ordered.withColumn(_RANK, f.row_number().over(last))
+    return ranked.where(f.col(_RANK) == 1).drop(_ORDER, _RANK)
+
+
+def check_no_options(sink: TableSink) -> None:
+    """An upsert is a statement, and Spark has no way to give options to it."""
+    if sink.options:
+        names = ", ".join(name for name, _ in sink.options)
+        raise SinkFailed(f"table {sink.table}: options ({names}) are for mode: append only")
+
+
+def merge_sql(table: str, key: Sequence[str]) -> str:
+    """Rows of the view {rows} into the table. A key may be NULL, and is the same key then."""
+    is_same = " AND ".join(f"old.{quoted(name)} <=> new.{quoted(name)}" for name in key)
+    return (
+        f"MERGE INTO {table} old USING {{rows}} new ON {is_same} "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+
+
+def refusal(target: str, error: AnalysisException) -> SinkFailed:
+    """Spark's first sentence says which column and which types; what follows is a plan."""
+    return SinkFailed(f"{target} does not take these rows: {first_sentence(error)}")
+
+
+def first_sentence(error: AnalysisException) -> str:
+    """Not by getMessage, which does not know the errors of table formats."""
+    return str(error).strip().split("\n", 1)[0]
+
+
+def _run(rows: DataFrame, table: str, sql: str) -> None:
+    try:
+        rows.sparkSession.sql(sql)
+    except AnalysisException as error:
+        raise refusal(f"table {table}", error) from None

@@ -1,0 +1,88 @@
+"""Rows into a Delta table, each batch once.
+
+Appended: Delta itself remembers the last batch of each query in its log. Upserted: a batch that is repeated writes the
+same rows over themselves.
+"""
+
+from __future__ import annotations
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+
+from klamm.pipeline.names import delta_path
+from klamm.pipeline.place import Place
+from klamm.pipeline.sinks.tables.columns import (
+    check_no_options,
+    fitted,
+    last_per_key,
+    merge_sql,
+    quoted,
+    refusal,
+)
+from klamm.pipeline.sinks.trouble import SinkFailed
+from klamm.pipeline.spec.model.sinks import TableSink
+
+
+class DeltaAppend:
+    """The table is made when it is missing."""
+
+    def __init__(self, sink: TableSink, place: Place) -> None:
+        _check_partitions(sink)
+        self._sink = sink
+        self._path = delta_path(sink.table, place.warehouse)
+        self._id = ""
+
+    def open(self, query_id: str) -> None:
+        # Several sinks of one query may share a table.
+        self._id = f"{query_id}.{self._sink.label}"
+
+    def write(self, batch: DataFrame, batch_id: int) -> bool:
+        writer = batch.write.format("delta").mode("append").option("mergeSchema", "true")
+        if self._sink.partition_by:
+            writer = writer.partitionBy(*self._sink.partition_by)
+        writer = writer.options(**dict(self._sink.options))
+        try:
+            writer.option("txnAppId", self._id).option("txnVersion", batch_id).save(self._path)
+        except AnalysisException as error:
+            raise refusal(f"table {self._sink.table}", error) from None
+        # Delta skips without a word, so this is all that can be said.
+        return True
+
+    def close(self) -> None:
+        """The session is the runner's."""
+
+
+class DeltaUpsert:
+    """The newest row per key: in the batch, and then in the table."""
+
+    def __init__(self, sink: TableSink, place: Place) -> None:
+        _check_partitions(sink)
+        check_no_options(sink)
+        self._sink = sink
+        self._path = delta_path(sink.table, place.warehouse)
+
+    def open(self, query_id: str) -> None:
+        """It keeps nothing: the table's rows are all it needs to know."""
+
+    def write(self, batch: DataFrame, batch_id: int) -> bool:
+        target, table = f"table {self._sink.table}", f"delta.{quoted(self._path)}"
+        rows = last_per_key(batch, self._sink.key, target)
+        try:
+            # An append of nothing makes the table, and finds it there the next time.
+            empty = batch.limit(0).write.format("delta").mode("ignore")
+            empty.partitionBy(*self._sink.partition_by).save(self._path)
+            batch.sparkSession.sql(merge_sql(table, self._sink.key), rows=fitted(rows, table))
+        except AnalysisException as error:
+            raise refusal(target, error) from None
+        return True
+
+    def close(self) -> None:
+        """The session is the runner's."""
+
+
+def _check_partitions(sink: TableSink) -> None:
+    if computed := [each for each in sink.partition_by if "(" in each]:
+        raise SinkFailed(
+            f"table {sink.table}: Delta partitions by columns, not by {', '.join(computed)}; "
+            "compute that column in a step, or use format: iceberg"
+        )

@@ -1,0 +1,175 @@
+"""Files as a stream: each is read once, when it appears.
+
+Lines of JSON and text are read as lines and decoded as records are, so that a bad line can be kept as it is. CSV, whose
+files may have a header and rows of several lines, is left to Spark's reader; a row that it could read is written out
+again where the line is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql.types import StringType, StructField, StructType
+
+from klamm.pipeline.sources.decode import CORRUPT_COLUMN, SOURCE_COLUMN, counted, decode
+from klamm.pipeline.sources.fitting import any_of, misfit, widened
+from klamm.pipeline.sources.trouble import SourceFailed
+from klamm.pipeline.spec import FileFormat, FileSource, RecordFormat
+
+_HEADERS_TYPE = "array<struct<key:string,value:binary>>"
+_FILE = "_file"
+# With these, a file of JSON is not a list of lines in UTF-8.
+_NO_LINES = {"multiline", "encoding", "charset"}
+
+
+def stream_files(
+    spark: SparkSession,
+    source: FileSource,
+    *,
+    keep_raw: bool = False,
+    counted_as: str | None = None,
+) -> DataFrame:
+    """Decoded, with `_source` and `_corrupt`. Raises SourceFailed where there is no such folder, or no schema."""
+    if source.format is FileFormat.TEXT:
+        lines = _reader(spark, source, "text", None)
+        return _decoded_lines(lines, RecordFormat.TEXT, None, source, keep_raw, counted_as)
+    schema = _schema(spark, source)
+    if source.format is FileFormat.JSON and not _NO_LINES & {
+        name.lower() for name, _ in source.options
+    }:
+        lines = _reader(spark, source, "text", None).where("trim(value) <> ''")
+        return _decoded_lines(lines, RecordFormat.JSON, schema, source, keep_raw, counted_as)
+    if source.format is FileFormat.PARQUET:
+        rows = _reader(spark, source, "parquet", schema)
+        rows = rows.select("*", f.col("_metadata.file_path").alias(_FILE))
+        return with_source(rows, file=_FILE, keep_raw=keep_raw, counted_as=counted_as)
+    return _read_by_spark(spark, source, schema, keep_raw, counted_as)
+
+
+def with_source(
+    rows: DataFrame, *, file: str | None, keep_raw: bool, counted_as: str | None
+) -> DataFrame:
+    """Rows that are never malformed: what is raw of them is JSON."""
+    names = [name for name in rows.columns if name != file]
+    raw = f.to_json(f.struct(*(_quoted(name) for name in names))) if keep_raw else None
+    path = f.lit(None).cast("string") if file is None else f.col(file)
+    columns = [*(_quoted(name) for name in names), _origin(path, raw)]
+    return counted(rows, counted_as).select(*columns, f.lit(False).alias(CORRUPT_COLUMN))
+
+
+def _decoded_lines(
+    lines: DataFrame,
+    format: RecordFormat,
+    schema: StructType | None,
+    source: FileSource,
+    keep_raw: bool,
+    counted_as: str | None,
+) -> DataFrame:
+    origin = _origin(f.col("_metadata.file_path"), f.col("value") if keep_raw else None)
+    return decode(
+        lines,
+        format,
+        schema,
+        options=dict(source.options),
+        beside=[origin],
+        counted_as=counted_as,
+    )
+
+
+def _read_by_spark(
+    spark: SparkSession,
+    source: FileSource,
+    schema: StructType,
+    keep_raw: bool,
+    counted_as: str | None,
+) -> DataFrame:
+    wide = widened(schema)
+    assert isinstance(wide, StructType)
+    with_corrupt = StructType([*wide.fields, StructField(CORRUPT_COLUMN, StringType())])
+    rows = _reader(spark, source, source.format.value, with_corrupt)
+    rows = counted(rows.select("*", f.col("_metadata.file_path").alias(_FILE)), counted_as)
+    columns = [_quoted(each.name) for each in schema.fields]
+    written = f.to_csv if source.format is FileFormat.CSV else f.to_json
+    line = written(f.struct(*columns))
+    fits_not = [misfit(_quoted(each.name), each.dataType) for each in schema.fields]
+    does_not_fit = any_of(fits_not)
+    if does_not_fit is not None:
+        does_not_fit = does_not_fit & ~f.lower(line).contains("inf")
+    # Spark finds mistakes only in columns that are asked for. This asks for all, and is never true.
+    asks_for_all = f.length(_FILE) < 0
+    for column in columns:
+        asks_for_all = asks_for_all & column.isNull()
+    is_corrupt = any_of([f.col(CORRUPT_COLUMN).isNotNull(), asks_for_all, does_not_fit])
+    assert is_corrupt is not None
+    raw = f.coalesce(CORRUPT_COLUMN, line) if keep_raw else None
+    narrow = [
+        column if widened(each.dataType) == each.dataType else column.try_cast(each.dataType)
+        for column, each in zip(columns, schema.fields, strict=True)
+    ]
+    named = [column.alias(e.name) for column, e in zip(narrow, schema.fields, strict=True)]
+    return rows.select(*named, _origin(f.col(_FILE), raw), is_corrupt.alias(CORRUPT_COLUMN))
+
+
+def _origin(path: Column, raw: Column | None) -> Column:
+    fields = [path.alias("file")]
+    if raw is not None:
+        fields += [
+            f.lit(None).cast("binary").alias("key"),
+            raw.cast("binary").alias("value"),
+            f.lit(None).cast(_HEADERS_TYPE).alias("headers"),
+        ]
+    return f.struct(*fields).alias(SOURCE_COLUMN)
+
+
+def _schema(spark: SparkSession, source: FileSource) -> StructType:
+    """What the file says, else what the files that are there now show."""
+    if source.schema is not None:
+        given = StructType.fromDDL(source.schema)
+        assert isinstance(given, StructType)
+        return given
+    with _told_shortly(source):
+        reader = spark.read.format(source.format.value).options(**_options(source))
+        found = reader.load(source.files).schema
+    columns = [each for each in found.fields if each.name != CORRUPT_COLUMN]
+    if not columns:
+        raise SourceFailed(f"the files at {source.files} show no columns: give a schema")
+    return StructType(columns)
+
+
+def _reader(
+    spark: SparkSession, source: FileSource, format: str, schema: StructType | None
+) -> DataFrame:
+    reader = spark.readStream.format(format).options(**_options(source))
+    if schema is not None:
+        reader = reader.schema(schema)
+    if source.max_per_batch is not None:
+        reader = reader.option("maxFilesPerTrigger", source.max_per_batch)
+    with _told_shortly(source):
+        return reader.load(source.files)
+
+
+def _options(source: FileSource) -> dict[str, str]:
+    given = {name: value for name, value in source.options if name.lower() != "mode"}
+    return given | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT_COLUMN}
+
+
+@contextmanager
+def _told_shortly(source: FileSource) -> Iterator[None]:
+    try:
+        yield
+    except AnalysisException as error:
+        if error.getCondition() == "PATH_NOT_FOUND":
+            raise SourceFailed(f"there is no folder {source.files}") from error
+        if error.getCondition() == "UNABLE_TO_INFER_SCHEMA":
+            raise SourceFailed(
+                f"the files at {source.files} show no columns: give a schema"
+            ) from error
+        raise
+
+
+def _quoted(name: str) -> Column:
+    return f.col(f"`{name.replace('`', '``')}`")

@@ -1,0 +1,198 @@
+"""`klamm sql`: topics and tables are asked in one language."""
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from cli.commands import Answer
+from support.brokers import Broker
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Klamm = Callable[..., Answer]
+Topic = Callable[..., str]
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+CLICKS = [
+    b'{"user": "ann", "ms": 5, "at": "2026-11-15T10:00:00Z"}',
+    b'{"user": "bob", "ms": 7, "at": "2026-11-15T10:00:01Z", "tags": ["new"]}',
+    b'{"user": "ann", "ms": 9, "at": "2026-11-15T10:00:02Z"}',
+]
+
+
+def test_columns_are_learned_from_the_records(klamm: Klamm, topic: Topic) -> None:
+    topic("sql_clicks", *CLICKS)
+
+    answer = klamm("sql", "SELECT user, sum(ms) AS ms FROM sql_clicks GROUP BY user ORDER BY user")
+
+    assert (answer.code, answer.rows) == (0, [{"user": "ann", "ms": 14}, {"user": "bob", "ms": 7}])
+    expected = "sql_clicks: user string, ms bigint, at timestamp, tags array<string> (learned from 3 records)"
+    assert expected in answer.err
+
+
+def test_metadata_columns_are_always_there(klamm: Klamm, topic: Topic) -> None:
+    topic("sql-meta.data", b'{"a": 1}', b'{"a": 2}')
+
+    answer = klamm(
+        "sql",
+        "SELECT a, _key, _topic, _partition, _offset, _timestamp IS NOT NULL AS has_time"
+        " FROM `sql-meta.data` ORDER BY a",
+    )
+
+    common = {"_key": "k", "_topic": "sql-meta.data", "_offset": 0, "has_time": True}
+    assert answer.rows == [{"a": 1, "_partition": 0, **common}, {"a": 2, "_partition": 1, **common}]
+
+
+def test_values_that_are_no_json_are_one_column(klamm: Klamm, topic: Topic) -> None:
+    topic("sql_text", b"hello", b"there", None)
+
+    answer = klamm("sql", "SELECT value FROM sql_text ORDER BY value")
+
+    assert answer.rows == [{"value": None}, {"value": "hello"}, {"value": "there"}]
+    assert "sql_text: value string (its records are no JSON objects)" in answer.err
+
+
+def test_record_of_another_form_has_null_columns_and_is_told_of(klamm: Klamm, topic: Topic) -> None:
+    topic("sql_mixed", b'{"a": 1}', b"{broken", b'{"a": 3}')
+
+    answer = klamm("sql", "SELECT a FROM sql_mixed ORDER BY a")
+
+    assert answer.rows == [{"a": None}, {"a": 1}, {"a": 3}]
+    assert "1 of them are no JSON objects: their columns are NULL" in answer.err
+
+
+def test_schema_and_format_may_be_given(klamm: Klamm, topic: Topic) -> None:
+    topic("sql_csv", b"ann,5", b"bob,7")
+
+    answer = klamm(
+        *("sql", "SELECT user, ms * 2 AS twice FROM sql_csv ORDER BY 1"),
+        *("--format", "csv", "--schema", "sql_csv: user string, ms int"),
+    )
+
+    assert answer.rows == [{"user": "ann", "twice": 10}, {"user": "bob", "twice": 14}]
+    assert "learned" not in answer.err
+
+
+def test_topics_and_tables_are_joined_and_found_wherever_sql_names_them(
+    klamm: Klamm, topic: Topic, spark: "SparkSession"
+) -> None:
+    topic("sql_orders", b'{"user": "ann", "n": 1}', b'{"user": "bob", "n": 2}')
+    spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.default")
+    spark.sql("CREATE TABLE lake.default.sql_names (user string, full string) USING iceberg")
+    spark.sql("INSERT INTO lake.default.sql_names VALUES ('ann', 'Ann Lee'), ('bob', 'Bob Ray')")
+
+    by_name = klamm(
+        "sql",
+        "WITH big AS (SELECT * FROM SQL_ORDERS WHERE n > 1) SELECT full FROM big JOIN sql_names USING (user)",
+    )
+    in_full = klamm(
+        "sql",
+        "SELECT full FROM lake.default.sql_names WHERE user IN (SELECT user FROM sql_orders WHERE n = 1)",
+    )
+
+    assert (by_name.rows, in_full.rows) == ([{"full": "Bob Ray"}], [{"full": "Ann Lee"}])
+
+
+def test_limit_cuts_the_answer_and_says_so(klamm: Klamm, topic: Topic) -> None:
+    topic("sql_many", *(json.dumps({"n": n}).encode() for n in range(5)))
+
+    cut = klamm("sql", "SELECT n FROM sql_many ORDER BY n", "--limit", "2")
+    whole = klamm("sql", "SELECT n FROM sql_many ORDER BY n", "--limit", "0")
+
+    assert [row["n"] for row in cut.rows] == [0, 1]
+    assert "these are the first 2 rows; --limit 0 shows all" in cut.err
+    assert [row["n"] for row in whole.rows] == [0, 1, 2, 3, 4]
+    assert "first" not in whole.err
+
+
+def test_columns_of_one_name_are_told_apart(klamm: Klamm) -> None:
+    assert klamm("sql", "SELECT 1 AS a, 2 AS a").rows == [{"a": 1, "a_2": 2}]
+
+
+@pytest.mark.parametrize(
+    ("sql", "place", "words"),
+    [
+        ("SELECT * FORM sql_wrong", "line 1, column 15", "Syntax error at or near 'sql_wrong'"),
+        ("SELECT a,\n  mss FROM sql_wrong", "line 2, column 3", "`mss` cannot be resolved"),
+        ("SELECT a / 0 FROM sql_wrong", "line 1, column 8", "Division by zero"),
+        ("SELECT * FROM sql-wrong", "line 1, column 18", "must be back quoted as: `sql-wrong`"),
+        ("", "line 1, column 1", "unexpected empty statement"),
+    ],
+)
+def test_wrong_sql_gives_a_sentence_with_the_place(
+    klamm: Klamm, topic: Topic, sql: str, place: str, words: str, request: pytest.FixtureRequest
+) -> None:
+    name = f"sql_wrong_{request.node.callspec.indices['sql']}"
+    topic(name, b'{"a": 1, "ms": 2}')
+    sql = sql.replace("sql_wrong", name)
+
+    answer = klamm("sql", sql)
+
+    assert (answer.code, answer.out) == (2, b"")
+    assert place in answer.err
+    assert words.replace("sql_wrong", name) in answer.err
+    marked = [line for line in answer.err.splitlines() if line.strip() == "^"]
+    assert len(marked) == 1
+    assert "\tat " not in answer.err, "no stack trace"
+    assert "SQLSTATE" not in answer.err
+
+
+@pytest.fixture(scope="module")
+def _neighbours(broker: Broker) -> None:
+    wanted = [NewTopic(name, 1, 1) for name in ("sql_nearby", "sql.dotted", "a.sql.dotted")]
+    admin = AdminClient({"bootstrap.servers": broker.address})
+    for made in admin.create_topics(wanted).values():
+        made.result(20)
+
+
+@pytest.mark.parametrize(
+    ("named", "hint"),
+    [
+        ("sql_neerby", "did you mean sql_nearby?"),
+        ("`sql.doted`", "did you mean `sql.dotted`?"),
+        ("sql.dotted", "a topic with dots is written in backticks: `sql.dotted`"),
+        ("a.sql.dotted", "a topic with dots is written in backticks: `a.sql.dotted`"),
+        ("lake.default.gone", "`klamm topic list` shows the topics"),
+    ],
+)
+@pytest.mark.usefixtures("_neighbours")
+def test_name_of_nothing_gives_the_nearest(klamm: Klamm, named: str, hint: str) -> None:
+    answer = klamm("sql", f"SELECT * FROM {named}")
+
+    assert answer.code == 1
+    assert "there is no topic and no table" in answer.err
+    assert hint in answer.err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--schema", "user string"), "is not of the form 'TOPIC: COLUMNS'"),
+        (("--schema", "clicks: user strng"), "did you mean string?"),
+        (("--format", "csv"), "the format csv needs a schema"),
+    ],
+)
+def test_options_that_cannot_be_used_are_wrong_usage(
+    klamm: Klamm, topic: Topic, options: tuple[str, str], words: str, request: pytest.FixtureRequest
+) -> None:
+    name = topic(f"sql_options_{request.node.callspec.indices['options']}", b"1,2")
+
+    answer = klamm("sql", f"SELECT * FROM {name}", *options)
+
+    assert answer.code == 2
+    assert words in answer.err
+
+
+def test_cluster_that_is_not_there_is_told_before_spark_starts(klamm: Klamm) -> None:
+    answer = klamm("sql", "SELECT 1", "-b", "127.0.0.1:1")
+
+    assert answer.code == 1
+    assert "no broker to talk to" in answer.err

@@ -1,0 +1,99 @@
+"""`klamm table`: a topic is kept as a table, by a pipeline like any other."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from confluent_kafka import Producer
+
+from cli.commands import Answer
+from klamm.cli.adhoc.table import default_table, file_of, pipeline_name
+from klamm.pipeline.spec import TableSink, TopicSource, parse
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Klamm = Callable[..., Answer]
+Topic = Callable[..., str]
+COMMAND = str(Path(sys.executable).with_name("klamm"))
+
+
+@pytest.mark.parametrize(
+    ("topic", "table"), [("clicks", "clicks"), ("page-stats.v2", "page_stats_v2"), ("2nd", "t_2nd")]
+)
+def test_table_is_named_after_the_topic(topic: str, table: str) -> None:
+    assert default_table(topic) == table
+
+
+def test_long_topics_have_pipelines_of_their_own() -> None:
+    one, other = pipeline_name("a" * 249), pipeline_name("a" * 248 + "b")
+
+    assert one != other
+    assert max(len(one), len(other)) <= 100
+    assert pipeline_name("clicks") == "table.clicks"
+
+
+@pytest.mark.spark
+def test_topic_is_in_the_table_and_the_next_call_goes_on(
+    bootstrap: str, topic: Topic, spark: "SparkSession", warehouse: Path
+) -> None:
+    topic("table.clicks", b'{"user": "ann", "ms": 5}', b'{"user": "bob", "ms": 7}', b"{broken")
+    command = [COMMAND, "table", "table.clicks", "--once", "-b", bootstrap]
+    command += ["--warehouse", str(warehouse)]
+
+    first = subprocess.run(command, capture_output=True, text=True, check=False)
+    producer = Producer({"bootstrap.servers": bootstrap})
+    producer.produce("table.clicks", b'{"user": "eve", "ms": 9, "new": 1}', partition=1)
+    assert producer.flush(20) == 0
+    second = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert first.returncode == 0, first.stderr
+    assert "table.clicks: user string, ms bigint (learned from 3 records)" in first.stderr
+    assert "1 of them are no JSON objects: such records are left out" in first.stderr
+    question = f"klamm sql --warehouse {warehouse} "
+    assert f'{question}"SELECT * FROM lake.default.table_clicks LIMIT 10"' in first.stderr
+    assert second.returncode == 0, second.stderr
+    assert "with the columns of" in second.stderr
+    rows = spark.sql("SELECT user, ms, _topic_partition, _offset FROM lake.default.table_clicks")
+    found = sorted(tuple(row) for row in rows.collect())
+    assert found == [("ann", 5, 0, 0), ("bob", 7, 1, 0), ("eve", 9, 1, 1)]
+    pipeline = parse(file_of("table.clicks").read_text())
+    [source], [sink] = pipeline.sources, pipeline.sinks
+    assert isinstance(source, TopicSource)
+    assert isinstance(sink, TableSink)
+    assert (pipeline.name, sink.table) == ("table.table.clicks", "table_clicks")
+    assert source.schema == "user string, ms bigint"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("table_gone",), 1, "there is no topic table_gone"),
+        (("table_gone", "--as", "a-b"), 2, "--as 'a-b' is not a table's name"),
+        (("table_gone", "--schema", "user"), 2, "user has no type"),
+    ],
+)
+def test_what_cannot_be_kept_is_told_before_spark_starts(
+    klamm: Klamm, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    answer = klamm("table", *arguments)
+
+    assert answer.code == code
+    assert words in answer.err
+    assert "Spark starts" not in answer.err
+
+
+def test_misspelt_topic_gives_the_nearest(klamm: Klamm, topic: Topic) -> None:
+    topic("table_orders")
+
+    answer = klamm("table", "table_order")
+
+    assert (answer.code, "did you mean table_orders?" in answer.err) == (1, True)
+    assert not os.path.exists(file_of("table_order"))

@@ -1,0 +1,243 @@
+"""`klamm pipeline replay`, `reset` and `lag`: progress that is set aside, forgotten or shown, on a real cluster."""
+
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from cli.commands import Klamm
+from klamm.cli.output import UsageError
+from klamm.cli.pipeline.replaying import parse_when
+from klamm.pipeline.running import runs
+from klamm.pipeline.spec import Edge, FromTime
+from pipeline.cli import files
+from pipeline.cli.runner import running
+from pipeline.reading.records import create, put
+
+NOW = 1_794_818_587_000
+
+
+@pytest.fixture
+def ask(pipeline: Klamm, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> Klamm:
+    monkeypatch.setenv("KLAMM_BOOTSTRAP", bootstrap)
+    return pipeline
+
+
+@pytest.fixture
+def name(bootstrap: str) -> str:
+    """A pipeline whose topic holds four records in one partition, three of which it has processed."""
+    name = f"pipe-{uuid4().hex[:8]}"
+    create(bootstrap, name)
+    put(bootstrap, name, b"a", b"b", b"c", b"d")
+    group = Consumer({"bootstrap.servers": bootstrap, "group.id": f"pipeline.{name}"})
+    group.commit(offsets=[TopicPartition(name, 0, 3)], asynchronous=False)
+    group.close()
+    return name
+
+
+@pytest.fixture
+def file(home: Path, name: str) -> str:
+    return files.write(home, files.COPY.format(name=name, topic=name))
+
+
+@pytest.fixture
+def checkpoint(name: str) -> Path:
+    """As Spark leaves it, with something of the user's beside."""
+    folder = Path(runs.checkpoint_of(name))
+    (folder / "topic.out" / "offsets").mkdir(parents=True)
+    (folder / "landed.orders").mkdir()
+    (folder / "notes").mkdir()
+    return folder
+
+
+def folders_beside(checkpoint: Path) -> list[str]:
+    return sorted(each.name for each in checkpoint.parent.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("earliest", Edge.EARLIEST),
+        ("2 hours ago", FromTime(NOW - 7_200_000)),
+        ("90min ago", FromTime(NOW - 5_400_000)),
+        ("2026-11-15T10:00", FromTime(1_794_736_800_000)),
+        ("@2026-11-15T10:00+01:00", FromTime(1_794_733_200_000)),
+        ("1794736800000", FromTime(1_794_736_800_000)),
+    ],
+)
+def test_replay_begins_at_the_earliest_at_a_time_or_some_time_ago(
+    text: str, start: Edge | FromTime
+) -> None:
+    assert parse_when(text, now_ms=NOW) == start
+
+
+@pytest.mark.parametrize(
+    "text", ["", "latest", "yesterday", "2 hours", "2 moons ago", "2030-01-01"]
+)
+def test_replay_begins_nowhere_else(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_when(text, now_ms=NOW)
+
+
+def test_replay_shows_what_it_would_do_and_changes_nothing(
+    ask: Klamm, name: str, file: str, checkpoint: Path
+) -> None:
+    answer = ask("replay", file, "--from", "earliest")
+
+    assert answer.code == 0
+    assert answer.rows == [
+        {
+            "topic": name,
+            "partition": 0,
+            "processed": 3,
+            "start": 0,
+            "end_offset": 4,
+            "records": 4,
+            "replay": False,
+        }
+    ]
+    assert "nothing was changed" in answer.err
+    assert folders_beside(checkpoint) == ["checkpoint"]
+    assert runs.start_override(name) is None
+
+
+def test_replay_sets_the_progress_aside_and_the_next_run_starts_there(
+    ask: Klamm, name: str, file: str, checkpoint: Path
+) -> None:
+    answer = ask("replay", file, "--from", "1 hour ago", "--execute")
+
+    (aside,) = folders_beside(checkpoint)
+    assert (answer.code, answer.rows[0]["start"], answer.rows[0]["replay"]) == (0, 0, True)
+    assert aside.startswith("checkpoint.before-")
+    assert (checkpoint.parent / aside / "topic.out" / "offsets").is_dir()
+    assert str(checkpoint.parent / aside) in answer.err
+    assert isinstance(runs.start_override(name), FromTime)
+
+
+def test_replay_from_a_time_after_the_last_record_begins_with_the_next(
+    ask: Klamm, file: str
+) -> None:
+    (row,) = ask("replay", file, "--from", "0 seconds ago").rows
+
+    assert (row["start"], row["records"]) == (4, 0)
+
+
+def test_replay_finds_the_topics_of_a_pattern(ask: Klamm, home: Path, name: str) -> None:
+    text = (
+        f'{{name: {name}, source: {{pattern: "{name}.*", format: text}}, sink: {{console: true}}}}'
+    )
+
+    rows = ask("replay", files.write(home, text), "--from", "earliest").rows
+
+    assert [(row["topic"], row["records"]) for row in rows] == [(name, 4)]
+
+
+@pytest.mark.parametrize(
+    "command", [("replay", "--from", "earliest", "--execute"), ("reset", "--execute")]
+)
+def test_pipeline_that_runs_is_left_alone(
+    ask: Klamm, name: str, file: str, checkpoint: Path, command: tuple[str, ...]
+) -> None:
+    with running(name) as process:
+        answer = ask(*command, file)
+
+    assert answer.code == 1
+    assert f"pipeline {name} runs (pid {process.pid})" in answer.err
+    assert f"klamm pipeline stop {name}" in answer.err
+    assert (checkpoint / "topic.out").is_dir()
+
+
+def test_replay_of_a_pipeline_without_topics_is_wrong_usage(ask: Klamm, home: Path) -> None:
+    text = "{name: f, source: {files: /data, format: text}, sink: {console: true}}"
+
+    answer = ask("replay", files.write(home, text), "--from", "earliest")
+
+    assert answer.code == 2
+    assert "reads no topic" in answer.err
+
+
+def test_checkpoint_elsewhere_is_not_touched(ask: Klamm, file: str) -> None:
+    answer = ask("reset", file, "--checkpoint", "s3a://bucket/stats", "--execute")
+
+    assert answer.code == 1
+    assert "s3a://bucket/stats is not on this machine" in answer.err
+
+
+def test_reset_shows_what_it_would_forget(
+    ask: Klamm, name: str, file: str, checkpoint: Path
+) -> None:
+    answer = ask("reset", file)
+
+    assert [(row["what"], row["name"], row["forgotten"]) for row in answer.rows] == [
+        ("group", f"pipeline.{name}", False),
+        ("checkpoint", str(checkpoint / "landed.orders"), False),
+        ("checkpoint", str(checkpoint / "topic.out"), False),
+    ]
+    assert (checkpoint / "topic.out").is_dir()
+    assert ask("lag", file).code == 0
+
+
+def test_reset_forgets_the_checkpoint_and_the_group_and_nothing_else(
+    ask: Klamm, name: str, file: str, checkpoint: Path
+) -> None:
+    runs.set_start_override(name, Edge.EARLIEST)
+
+    answer = ask("reset", file, "--execute")
+
+    assert answer.code == 0
+    assert sorted(each.name for each in checkpoint.iterdir() if each.is_dir()) == ["notes"]
+    assert runs.start_override(name) is None
+    assert "has not processed anything yet" in ask("lag", file).err
+
+
+def test_reset_is_done_twice_without_complaint(ask: Klamm, file: str, checkpoint: Path) -> None:
+    assert ask("reset", file, "--execute").code == 0
+    assert ask("reset", file, "--execute").code == 0
+
+
+def test_lag_is_that_of_the_pipelines_group(ask: Klamm, name: str, file: str) -> None:
+    (row,) = ask("lag", file).rows
+
+    assert (row["group"], row["topic"], row["committed"], row["end_offset"], row["lag"]) == (
+        f"pipeline.{name}",
+        name,
+        3,
+        4,
+        1,
+    )
+
+
+def test_lag_of_a_run_is_asked_where_it_runs(pipeline: Klamm, bootstrap: str, name: str) -> None:
+    with running(name, bootstrap=bootstrap):
+        (row,) = pipeline("lag", name).rows
+
+    assert row["lag"] == 1
+
+
+def test_cluster_of_the_file_wins_over_the_environment_and_the_flag_over_both(
+    pipeline: Klamm,
+    home: Path,
+    bootstrap: str,
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = files.COPY.format(name=name, topic=name) + "bootstrap: ${WHERE}\n"
+    file = files.write(home, text)
+    monkeypatch.setenv("KLAMM_BOOTSTRAP", "127.0.0.1:1")
+    monkeypatch.setenv("WHERE", bootstrap)
+
+    assert pipeline("lag", file).code == 0
+
+    monkeypatch.setenv("WHERE", "127.0.0.1:2")
+    assert "nothing listens on 127.0.0.1:2" in pipeline("lag", file).err
+    assert pipeline("lag", file, "-b", bootstrap).code == 0
+
+
+def test_variable_that_is_not_set_is_wrong_usage(pipeline: Klamm, home: Path, name: str) -> None:
+    text = files.COPY.format(name=name, topic=name) + "bootstrap: ${KLAMM_NOT_SET}\n"
+
+    answer = pipeline("lag", files.write(home, text))
+
+    assert answer.code == 2
+    assert "the variable KLAMM_NOT_SET in the environment" in answer.err

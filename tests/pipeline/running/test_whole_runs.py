@@ -1,0 +1,195 @@
+"""Whole runs in one session: what is in topics and tables afterwards, and what the group shows."""
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from confluent_kafka import ConsumerGroupTopicPartitions
+from confluent_kafka.admin import AdminClient
+
+from klamm.pipeline.running import runs
+from klamm.pipeline.running.runner import run
+from klamm.pipeline.running.trouble import PipelineFailed
+from klamm.pipeline.spec import Edge
+from pipeline.running.pipelines import SECONDS, Stage, as_values, create, numbers, values
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def stage(spark: "SparkSession", bootstrap: str, warehouse: Path, tmp_path: Path) -> Stage:
+    return Stage(spark, bootstrap, warehouse, tmp_path)
+
+
+def test_views_go_into_their_sinks_and_dead_letters_once_into_their_topic(stage: Stage) -> None:
+    create(stage.bootstrap, "many-big", "many-dead")
+    steps = [
+        {"sql": "SELECT n, n % 2 = 0 AS is_even FROM input", "view": "marked"},
+        {"sql": "SELECT n FROM previous WHERE n > 2", "view": "big"},
+    ]
+    sinks = [
+        {"table": "many", "from": "marked"},
+        {"topic": "many-out", "from": "input"},
+        {"topic": "many-big"},
+        {"table": "many_big"},
+    ]
+    pipeline = stage.pipeline("many", steps=steps, sinks=sinks, dead_letter="many-dead")
+    stage.put("many-in", 1, 2, 3, 4)
+    stage.put("many-in", "no number")  # type: ignore[arg-type]
+
+    stage.run_once(pipeline)
+
+    assert values(stage.bootstrap, "many-out") == as_values(1, 2, 3, 4)
+    assert values(stage.bootstrap, "many-big") == as_values(3, 4)
+    assert values(stage.bootstrap, "many-dead") == ['{"n": "no number"}']
+    marked = {tuple(row) for row in stage.spark.table("lake.default.many").collect()}
+    assert marked == {(1, False), (2, True), (3, False), (4, True)}
+    assert stage.spark.table("lake.default.many_big").count() == 2
+    report = stage.reports[-1]
+    assert report.dead_letters == 1
+    assert {q.name: (q.input_records, q.output_records) for q in report.queries} == {
+        "dead-letters.input": (5, 1),
+        "table.many": (5, 4),
+        "topic.many-out": (5, 4),
+        "table.many_big+topic.many-big": (5, 2),
+    }
+
+
+def test_next_run_goes_on_where_the_last_one_ended(stage: Stage) -> None:
+    pipeline = stage.pipeline("next")
+    stage.put("next-in", 1, 2)
+    stage.run_once(pipeline)
+    stage.put("next-in", 3)
+
+    stage.run_once(pipeline)
+
+    assert values(stage.bootstrap, "next-out") == as_values(1, 2, 3)
+    assert stage.reports[-1].queries[0].input_records == 1
+    seen = runs.look("next")
+    assert seen is not None
+    assert seen.state is runs.State.STOPPED
+
+
+def test_batch_that_is_repeated_changes_neither_topic_nor_table(stage: Stage) -> None:
+    pipeline = stage.pipeline("again", sinks=[{"topic": "again-out"}, {"table": "again"}])
+    stage.put("again-in", 1, 2)
+    stage.run_once(pipeline)
+    forgotten = forget_the_last_commit(stage.checkpoint / "table.again+topic.again-out")
+
+    stage.run_once(pipeline)
+
+    assert forgotten.exists(), "the batch was not repeated"
+    assert values(stage.bootstrap, "again-out") == as_values(1, 2)
+    assert stage.spark.table("lake.default.again").count() == 2
+
+
+def forget_the_last_commit(checkpoint: Path) -> Path:
+    """As if the driver had died between the sinks and the checkpoint."""
+    commits = [file for file in (checkpoint / "commits").iterdir() if file.name.isdigit()]
+    last = max(commits, key=lambda file: int(file.name))
+    last.unlink()
+    last.with_name(f".{last.name}.crc").unlink()
+    return last
+
+
+def test_new_checkpoint_is_no_repetition(stage: Stage) -> None:
+    pipeline = stage.pipeline("anew")
+    stage.put("anew-in", 1, 2)
+    stage.run_once(pipeline)
+
+    stage.run_once(pipeline, checkpoint=str(stage.folder / "second"))
+
+    assert values(stage.bootstrap, "anew-out") == as_values(1, 1, 2, 2)
+
+
+def test_lag_of_the_group_is_the_pipelines(stage: Stage) -> None:
+    pipeline = stage.pipeline("lag")
+    stage.put("lag-in", *range(20))
+    stage.run_once(pipeline)
+    stage.put("lag-in", *range(5))
+
+    admin = AdminClient({"bootstrap.servers": stage.bootstrap})
+    asked = ConsumerGroupTopicPartitions(pipeline.group)
+    [found] = admin.list_consumer_group_offsets([asked]).values()
+    offsets = {p.partition: p.offset for p in found.result(SECONDS).topic_partitions}
+    klamm = Path(sys.executable).with_name("klamm")
+    command = [klamm, "group", "lag", pipeline.group, "-b", stage.bootstrap, "-o", "json"]
+    told = subprocess.run(command, capture_output=True, check=True, timeout=60).stdout
+
+    assert sum(offsets.values()) == 20
+    assert sum(json.loads(line)["lag"] for line in told.splitlines()) == 5
+
+
+def test_replay_starts_where_it_was_asked_to(stage: Stage) -> None:
+    pipeline = stage.pipeline("replay")
+    stage.put("replay-in", 1, 2, 3)
+    runs.set_start_override("replay", Edge.LATEST)
+
+    stage.run_once(pipeline)
+
+    assert values(stage.bootstrap, "replay-out") == []
+
+
+def test_second_run_on_a_checkpoint_is_refused(stage: Stage) -> None:
+    pipeline = numbers("locked")
+    code = (
+        "import sys, time\n"
+        "from klamm.pipeline.running.checkpoint import only_writer\n"
+        "with only_writer(sys.argv[1]):\n"
+        "    print('locked', flush=True)\n"
+        "    sys.stdin.read()\n"
+    )
+    command = [sys.executable, "-c", code, str(stage.checkpoint)]
+    other = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert other.stdout is not None
+    assert other.stdout.readline() == b"locked\n"
+    try:
+        with pytest.raises(PipelineFailed) as failure:
+            stage.run_once(pipeline)
+    finally:
+        other.communicate(timeout=SECONDS)
+
+    assert str(failure.value).startswith(
+        f"another run (pid {other.pid}) uses the checkpoint {stage.checkpoint}: stop it"
+    )
+
+
+def test_sink_more_on_a_view_does_not_start_over_unasked(stage: Stage) -> None:
+    pipeline = numbers("grown", sinks=[{"topic": "grown-out"}, {"console": True}])
+    (stage.checkpoint / "topic.grown-out").mkdir(parents=True)
+
+    with pytest.raises(PipelineFailed) as failure:
+        stage.run_once(pipeline)
+
+    assert str(failure.value).startswith(
+        "the sinks that share a view changed (now console, topic.grown-out, before topic.grown-out), and "
+        "topic.grown-out would be written from the beginning again"
+    )
+
+
+def test_continuous_pipeline_writes_as_records_come(stage: Stage) -> None:
+    # Such a query holds a core for each partition.
+    create(stage.bootstrap, "flow-in", "flow-out", partitions=1)
+    pipeline = numbers(
+        "flow",
+        steps=[{"sql": "SELECT n * 2 AS n FROM input"}],
+        trigger={"continuous": "1 second"},
+    )
+    stage.put("flow-in", 1, 2)
+    stop = threading.Event()
+
+    def enough(_: object) -> None:
+        if values(stage.bootstrap, "flow-out") == as_values(2, 4):
+            stop.set()
+
+    run(pipeline, **stage.how(watch=enough, stop=stop))  # type: ignore[arg-type]
+
+    assert values(stage.bootstrap, "flow-out") == as_values(2, 4)
