@@ -27,6 +27,7 @@ setup: .venv/.ready ## prepare .venv and nothing else
 
 .venv/.ready: pyproject.toml uv.lock | $(UV)
 	@$(UV) sync --frozen --all-extras --python $(PYTHON)
+	@$(BIN)/python -m compileall -q src/klamm
 	@touch $@
 
 # Some systems split venv from Python, so pip alone is tried as well.

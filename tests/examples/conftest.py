@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 if TYPE_CHECKING:
     from examples.stage import Stage
+    from pyspark.sql import SparkSession
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -26,13 +27,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Stage"]:
+def spark() -> Iterator["SparkSession"]:
     pytest.importorskip("pyspark")
+    yield shared_session()
+    stop_shared_session()
+
+
+@pytest.fixture(scope="session")
+def stage(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Iterator["Stage"]:
     from examples.stage import Stage
 
     broker = start_klamm()
-    yield Stage(broker.address, shared_session(), tmp_path_factory.mktemp("stage"))
-    stop_shared_session()
+    yield Stage(broker.address, spark, tmp_path_factory.mktemp("stage"))
     broker.stop()
 
 

@@ -20,7 +20,7 @@ def first_command_of(name: str) -> list[str]:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("name", ["activity", "archive"])
+@pytest.mark.parametrize("name", ["activity"])
 def test_command_of_the_page_shows_the_result_and_leaves_nothing_behind(name: str) -> None:
     pytest.importorskip("pyspark")
 

@@ -182,3 +182,10 @@ def test_key_that_the_rows_lack_is_named(tables: Tables) -> None:
 
     with pytest.raises(SinkFailed, match="the key nobody is not among the columns user, at, page"):
         tables.write(sink, tables.clicks(("ann", 1, "/")), 0)
+
+
+def test_column_that_iceberg_keeps_for_itself_is_refused(tables: Tables) -> None:
+    sink = TableSink(table="reserved")
+
+    with pytest.raises(SinkFailed, match=r"_partition.*Iceberg keeps for itself"):
+        tables.write(sink, tables.clicks((0,), columns="_partition int"), 0)

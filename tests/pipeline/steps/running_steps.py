@@ -70,10 +70,12 @@ def rows_of(
 ) -> list[tuple[object, ...]]:
     """The result of the last step, or of the one that makes this view."""
     from klamm.pipeline.running.query import start_batches
+    from klamm.pipeline.steps.state import end_with_the_data
     from klamm.pipeline.steps.views import make_views
 
     place = Place(bootstrap=bootstrap, checkpoint=str(folder / "ck"), warehouse=str(folder / "wh"))
     views = make_views(spark.newSession(), pipeline, place, folder=folder)
+    end_with_the_data(views.spark, pipeline)
     found = Collected()
     view = view or pipeline.view_of(len(pipeline.steps) - 1)
     running = start_batches(

@@ -1,6 +1,5 @@
 """State of the user's own per key."""
 
-import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +7,6 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from klamm.pipeline.running.trouble import PipelineFailed
 from klamm.pipeline.spec import Duration, OutputMode
 from klamm.pipeline.steps.state import Expiring
 from pipeline.steps.running_steps import a_pipeline, append, fill, rows_of
@@ -16,12 +14,6 @@ from pipeline.steps.running_steps import a_pipeline, append, fill, rows_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-HAS_PROTOBUF = bool(importlib.util.find_spec("google")) and bool(
-    importlib.util.find_spec("google.protobuf")
-)
-needs_protobuf = pytest.mark.skipif(
-    not HAS_PROTOBUF, reason="Spark speaks with Python state through protobuf, which is missing"
-)
 COUNTER = """
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor
@@ -47,7 +39,6 @@ def counting(name: str, folder: Path, **more: object) -> Any:
     return a_pipeline(name, "user string", [{**step, "output": "update"}])
 
 
-@needs_protobuf
 @pytest.mark.parametrize("more", [{}, {"ttl": "1 hour"}], ids=["for ever", "for an hour"])
 def test_state_of_a_key_is_there_in_the_next_run(
     spark: "SparkSession", bootstrap: str, tmp_path: Path, more: dict[str, object]
@@ -62,14 +53,6 @@ def test_state_of_a_key_is_there_in_the_next_run(
 
     assert first == [("ann", 2), ("bob", 1)]
     assert second == [("ann", 3)]
-
-
-@pytest.mark.skipif(HAS_PROTOBUF, reason="it is there")
-def test_missing_protobuf_is_named(spark: "SparkSession", bootstrap: str, tmp_path: Path) -> None:
-    fill(bootstrap, "stateless", {"user": "ann"})
-
-    with pytest.raises(PipelineFailed, match="needs protobuf: `pip install protobuf`"):
-        rows_of(spark, counting("stateless", tmp_path), bootstrap, tmp_path)
 
 
 class Handle:

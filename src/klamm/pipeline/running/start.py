@@ -16,6 +16,7 @@ from klamm.pipeline.running.trouble import failed
 from klamm.pipeline.sinks.making import make_dead_letter_sink, make_sink
 from klamm.pipeline.sinks.records import as_records
 from klamm.pipeline.spec import ConsoleSink, Pipeline, Sink, TopicSink, Trigger, TriggerWhen
+from klamm.pipeline.steps.state import end_with_the_data
 from klamm.pipeline.steps.views import Views, make_views
 
 # A query that does not end is left behind; by default Spark would wait for ever.
@@ -73,6 +74,8 @@ def prepare(
             own.conf.set(key, value)
     views = make_views(own, pipeline, place, folder=folder)
     trigger = _ALL_THERE_IS if once else pipeline.trigger
+    if trigger.when in (TriggerWhen.ONCE, TriggerWhen.AVAILABLE_NOW):
+        end_with_the_data(own, pipeline)
     plan = plan_of(pipeline)
     letters = [
         _dead_letters(pipeline, place, source, bad, trigger)

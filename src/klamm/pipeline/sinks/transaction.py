@@ -7,6 +7,7 @@ of the same id and ends what it left open, so the marker that is read then canno
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TypeAlias, TypeVar
@@ -27,6 +28,13 @@ _GIVE_UP_SECONDS = 10.0
 # What a broker allows by default, so that a slow part is not cut off; an abandoned transaction is ended by the next run.
 _LONG_MS, _SHORT_MS = 900_000, 60_000
 _FULL_QUEUE_SECONDS = 0.005
+_PAUSE_SECONDS = 0.1
+# The group's coordinator was just elected or has still to read its log. The client hands this on as it is.
+_COORDINATOR_MOVES = {
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+}
 _FENCED = {KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH}
 # Codes that say only that something happened before.
 _UNTOLD = {KafkaError._FATAL, KafkaError._STATE}
@@ -223,10 +231,22 @@ def marker_reader(bootstrap: str, id: str, settings: Mapping[str, str]) -> Consu
 
 
 def read_marker(group: Consumer, topic: str) -> int | None:
-    [found] = group.committed([_marker_at(topic)], TIMEOUT_SECONDS)
-    if found.error is not None:
-        raise KafkaException(found.error)
-    return found.offset if found.offset >= 0 else None
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while True:
+        error, offset = _committed(group, topic)
+        if error is None:
+            return offset if offset >= 0 else None
+        if error.code() not in _COORDINATOR_MOVES or time.monotonic() > deadline:
+            raise KafkaException(error)
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _committed(group: Consumer, topic: str) -> tuple[KafkaError | None, int]:
+    try:
+        [found] = group.committed([_marker_at(topic)], TIMEOUT_SECONDS)
+    except KafkaException as error:
+        return error.args[0], -1
+    return found.error, found.offset
 
 
 def lost_marker_sentence(topic: str, id: str, batch_id: int) -> str:

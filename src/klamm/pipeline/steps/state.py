@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from pyspark.sql.types import StructType
 
-from klamm.pipeline.spec import Duration, OutputMode, StateStep, Timers
+from klamm.pipeline.spec import Duration, OutputMode, Pipeline, StateStep, Timers
 from klamm.pipeline.steps.loading import NotThere, load
 
 _STORE = "spark.sql.streaming.stateStore.providerClass"
@@ -23,16 +23,26 @@ _TIME_MODES = {
 _OUTPUT_MODES = {OutputMode.APPEND: "Append", OutputMode.UPDATE: "Update"}
 
 
-def prepare_state(spark: SparkSession) -> None:
-    """transformWithState keeps its state in RocksDB and nowhere else."""
+def prepare_state(spark: SparkSession, folder: Path | None) -> None:
+    """transformWithState keeps its state in RocksDB and nowhere else. It also starts a Python beside the driver, which
+    is not given the files that the workers are: it looks for the user's modules in the folder itself."""
     spark.conf.set(_STORE, _ROCKSDB)
+    if folder is not None:
+        spark.sparkContext.environment["PYTHONPATH"] = str(folder.absolute())
+
+
+def end_with_the_data(spark: SparkSession, pipeline: Pipeline) -> None:
+    """For a run of what is there: where a state follows the machine's clock, Spark plans one batch without data after
+    the other, for timers that may have rung, and the run would never end."""
+    if any(isinstance(step, StateStep) and _uses_the_clock(step) for step in pipeline.steps):
+        spark.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")
+
+
+def _uses_the_clock(step: StateStep) -> bool:
+    return step.timers is Timers.PROCESSING or step.ttl is not None
 
 
 def apply_state(rows: DataFrame, step: StateStep) -> DataFrame:
-    if importlib.util.find_spec("google") is None or not importlib.util.find_spec(
-        "google.protobuf"
-    ):
-        raise NotThere("Spark's Python state needs protobuf: `pip install protobuf`")
     if step.output not in _OUTPUT_MODES:
         raise NotThere("a state gives on new rows (append) or changed ones (update), never all")
     timers = step.timers

@@ -57,7 +57,7 @@ def make_views(
     if folder is not None:
         look_first_in(folder)
     if any(isinstance(step, StateStep) for step in pipeline.steps):
-        prepare_state(spark)
+        prepare_state(spark, folder)
     views = Views(spark)
     for index, source in enumerate(pipeline.sources):
         with _blamed(f"sources[{index}] (view {source.name})"):

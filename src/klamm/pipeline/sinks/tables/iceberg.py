@@ -19,11 +19,13 @@ from klamm.pipeline.sinks.tables.columns import (
     merge_sql,
     refusal,
 )
-from klamm.pipeline.sinks.trouble import MarkerLost
+from klamm.pipeline.sinks.trouble import MarkerLost, SinkFailed
 from klamm.pipeline.spec.model.sinks import LostMarker, TableSink
 
 _QUERY = "klamm.query-id"
 _BATCH = "klamm.batch-id"
+# What Iceberg calls its own columns. It takes rows that have such a one, and the table cannot be read afterwards.
+_RESERVED = frozenset({"_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id"})
 
 
 class IcebergAppend:
@@ -114,6 +116,11 @@ class IcebergUpsert:
 
 
 def _create_if_missing(table: str, sink: TableSink, rows: DataFrame) -> None:
+    if own := [name for name in rows.columns if name.lower() in _RESERVED]:
+        raise SinkFailed(
+            f"table {table} cannot have the column {own[0]}, a name that Iceberg keeps for itself: give it another one "
+            f"in a step (sql: SELECT *, {own[0]} AS topic{own[0]} ..., without {own[0]} itself)"
+        )
     spark = rows.sparkSession
     if spark.catalog.tableExists(table):
         return
