@@ -97,7 +97,11 @@ def session_options(settings: SessionSettings, jars: Collection[Path]) -> dict[s
         options["spark.databricks.delta.snapshotPartitions"] = "2"
     if extensions := [_EXTENSIONS[use] for use in settings.uses if use in _EXTENSIONS]:
         options["spark.sql.extensions"] = ",".join(extensions)
-    return {**options, **_catalogs(settings), **settings.options}
+    told = {**options, **_catalogs(settings), **settings.options}
+    if more := settings.options.get("spark.jars"):
+        # Such as a database's driver: beside what a pipeline needs anyway, not in place of it.
+        told["spark.jars"] = ",".join(filter(None, (options["spark.jars"], more)))
+    return told
 
 
 def _driver_host(settings: SessionSettings) -> str | None:

@@ -68,6 +68,13 @@ def test_sparks_own_options_win() -> None:
     assert session_options(settings, [])["spark.sql.shuffle.partitions"] == "64"
 
 
+def test_jars_of_the_users_own_come_on_top() -> None:
+    settings = SessionSettings(name="p", options={"spark.jars": "/driver.jar"})
+
+    assert session_options(settings, [Path("/a")])["spark.jars"] == "/a,/driver.jar"
+    assert session_options(settings, [])["spark.jars"] == "/driver.jar"
+
+
 def catalog_options(settings: SessionSettings) -> dict[str, str]:
     options = session_options(settings, [])
     return {key: value for key, value in options.items() if key.startswith("spark.sql.catalog")}

@@ -234,9 +234,9 @@ def test_plain_values_of_other_types_are_a_problem() -> None:
     assert str(bad.value.problems[0]).startswith("source.topic: expected text, a number")
 
 
-def test_importing_the_model_imports_neither_spark_nor_yaml() -> None:
-    code = "import sys, klamm.pipeline.spec; print({'pyspark', 'yaml'} & sys.modules.keys())"
+def test_importing_the_model_does_not_import_spark() -> None:
+    code = "import sys, klamm.pipeline.spec; print('pyspark' in sys.modules)"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    assert done.stdout == "set()\n"
+    assert done.stdout == "False\n"

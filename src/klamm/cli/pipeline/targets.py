@@ -16,7 +16,7 @@ from klamm.cli.output import CommandError, UsageError
 from klamm.pipeline.client import BadClientSettings, for_librdkafka
 from klamm.pipeline.running import runs
 from klamm.pipeline.running.runs import Run
-from klamm.pipeline.spec import BadPipeline, Pipeline, YamlMissing, filled, parse
+from klamm.pipeline.spec import BadPipeline, Pipeline, filled, parse
 
 INSTALL = "pip install 'klamm[pipeline]'"
 _ENDINGS = (".yaml", ".yml")
@@ -159,7 +159,7 @@ def _still_readable(run: Run) -> Pipeline | None:
         return None
     try:
         pipeline = parse(Path(run.file).read_text(), run.file)
-    except (OSError, UnicodeDecodeError, BadPipeline, YamlMissing):
+    except (OSError, UnicodeDecodeError, BadPipeline):
         return None
     # The file may have become another pipeline's.
     return pipeline if pipeline.name == run.name else None

@@ -63,7 +63,6 @@ from klamm.pipeline.spec.problems import BadPipeline, Mark, Problem
 from klamm.pipeline.spec.reading import checked, from_dict, parse, to_dict
 from klamm.pipeline.spec.reference import reference_markdown
 from klamm.pipeline.spec.starter import starter
-from klamm.pipeline.spec.yaml_nodes import YamlMissing
 
 __all__ = [
     "parse",
@@ -77,7 +76,6 @@ __all__ = [
     "BadPipeline",
     "Problem",
     "Mark",
-    "YamlMissing",
     "Pipeline",
     "PipelineBuilder",
     "watermark",

@@ -4,10 +4,11 @@ Plain words are read as YAML 1.2 reads them: only `true` and `false` are boolean
 `10:30` is text, not a number of base 60. Tags are refused: a pipeline file can name no Python object.
 """
 
-import importlib
 import math
 import re
 from typing import Any
+
+import yaml
 
 from klamm.pipeline.spec.nodes import MAX_DEPTH, MAX_NODES, Entries, Items, Node, Scalar, quoted
 from klamm.pipeline.spec.problems import BadPipeline, Mark, Problem
@@ -22,20 +23,10 @@ _WORDS: dict[str, bool | None] = {
 _KNOWN_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "seq", "map")}
 
 
-class YamlMissing(Exception):
-    """PyYAML is not installed."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Reading a pipeline file needs PyYAML; install it with: pip install 'klamm[pipeline]'"
-        )
-
-
 def read_yaml(text: str, source_name: str) -> Node:
     """The nodes of one YAML document. Raises BadPipeline if it is none."""
-    yaml = _pyyaml()
     try:
-        root = yaml.compose(text, Loader=_structure_loader(yaml))
+        root = yaml.compose(text, Loader=_structure_loader())
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         # Times begin with @, which YAML keeps for itself: the likeliest slip of all.
@@ -57,15 +48,7 @@ def read_yaml(text: str, source_name: str) -> Node:
     return _Converter(source_name).node(root, depth=0)
 
 
-def _pyyaml() -> Any:  # it carries no types
-    """PyYAML, imported when the first file is read: pipelines in code do without."""
-    try:
-        return importlib.import_module("yaml")
-    except ModuleNotFoundError:
-        raise YamlMissing from None
-
-
-def _structure_loader(yaml: Any) -> type:
+def _structure_loader() -> type:
     """A loader that leaves every plain scalar a string: meaning is not its business."""
     return type("StructureLoader", (yaml.SafeLoader,), {"yaml_implicit_resolvers": {}})
 
