@@ -13,7 +13,6 @@ ALL: tuple[Workload, ...] = (
     fetch.FETCH64K,
     fetch.FETCH1M,
     end_to_end.E2E,
-    groups.FORM,
     groups.JOIN,
     groups.COMMIT,
     groups.COMMIT16,

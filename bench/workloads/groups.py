@@ -91,36 +91,6 @@ class JoinLoad:
             connection.close()
 
 
-class FormLoad:
-    """100 members come to a group that nobody was in, as a new application does: until each has its assignment.
-
-    Most of it is `group.initial.rebalance.delay.ms`, which starts anew while members keep coming.
-    """
-
-    def __init__(self, target: Target) -> None:
-        self._target = target
-        self._connections = [target.connect() for _ in range(MEMBERS)]
-        await_coordinator(target, "bench", GROUP)
-
-    def measure(self, seconds: float) -> Figures:
-        name = new_topic_name()
-        group = [Member(each, name) for each in self._connections]
-        figures = metered(self._target, partial(self._run, group))
-        leave(group)
-        return figures
-
-    def _run(self, group: Sequence[Member]) -> Run:
-        with no_garbage_collection():
-            start = time.perf_counter_ns()
-            form([group])
-            took = time.perf_counter_ns() - start
-        return Run(took / 1e9, [took])
-
-    def close(self) -> None:
-        for connection in self._connections:
-            connection.close()
-
-
 class CommitLoad:
     """Members, each alone in its group, commit the offset of one partition again and again."""
 
@@ -227,13 +197,6 @@ def _commit(lanes: int, target: Target) -> CommitLoad:
     return CommitLoad(target, lanes=lanes)
 
 
-FORM = Workload(
-    "form",
-    f"{MEMBERS} members come to a new group, until all have assignments",
-    FormLoad,
-    warms_up=False,
-    max_rounds=2,
-)
 JOIN = Workload("join", f"{MEMBERS} members join a group, until all have assignments", JoinLoad)
 COMMIT = Workload("commit", "1 connection, 1 partition's offset by a member", partial(_commit, 1))
 COMMIT16 = Workload(
