@@ -28,7 +28,14 @@ def mortal(klamm: Klamm) -> Iterator[Broker]:
 def following(broker: Broker, *arguments: str) -> "subprocess.Popen[str]":
     """A consumer that has read the first record and waits for the next."""
     command = [KLAMM, "consume", "orders", "-b", broker.address, "-f", "%s\\n", *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Who started the tests in the background may have told them to ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "first\n"
     return process
