@@ -79,6 +79,7 @@ class PartWriter:
                 writer.begin(self.batch_id)
                 return writer
         except SinkFailed:
+            # Fenced, or its broker was away: whoever is opened now hears of it if it still matters.
             pass
         writer.close()
         return None
