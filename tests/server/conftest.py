@@ -38,6 +38,10 @@ from support.patience import eventually
 
 Connect = Callable[[], WireClient]
 
+# Tests write records of a fixed time, which is longer ago than records are kept by default: the first round of
+# retention, half a minute after the start, would delete them.
+NO_RETENTION: dict[str, object] = {"log.initial.task.delay.ms": 86_400_000}
+
 
 class MakeTopic(Protocol):
     def __call__(self, partitions: int = 1, **configs: object) -> Topic: ...
@@ -51,7 +55,7 @@ def node() -> Iterator[RunningNode]:
     in_memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with (
         tempfile.TemporaryDirectory(prefix="klamm-test-", dir=in_memory) as directory,
-        RunningNode(Path(directory) / "data") as running,
+        RunningNode(Path(directory) / "data", NO_RETENTION) as running,
     ):
         yield running
 

@@ -45,11 +45,14 @@ class Deadlines(Generic[Key]):
         self._settings += 1
         self._alarms[key] = (at, self._settings)
         heappush(self._heap, (at, self._settings, key))
-        self._sweep()
+        if len(self._heap) > 2 * len(self._alarms) + _SMALL:
+            self._sweep()
 
     def cancel(self, key: Key) -> None:
         """Cancelling what is not set is fine: the caller need not know whether it has fired."""
-        if self._alarms.pop(key, None) is not None:
+        if self._alarms.pop(key, None) is None:
+            return
+        if len(self._heap) > 2 * len(self._alarms) + _SMALL:
             self._sweep()
 
     @property
@@ -93,6 +96,5 @@ class Deadlines(Generic[Key]):
         return self._alarms.get(key) == (at, setting)
 
     def _sweep(self) -> None:
-        if len(self._heap) > 2 * len(self._alarms) + _SMALL:
-            self._heap = [entry for entry in self._heap if self._is_live(entry)]
-            heapify(self._heap)
+        self._heap = [entry for entry in self._heap if self._is_live(entry)]
+        heapify(self._heap)

@@ -11,7 +11,6 @@ an Outcome, at once or later.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from klamm.base.clock import Ms
@@ -32,8 +31,7 @@ class Producer(NamedTuple):
     epoch: int
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What was decided. Replies are sent when the records are committed, and all that was written before them."""
 
     records: Sequence[CoordinatorRecord] = ()

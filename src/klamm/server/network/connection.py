@@ -195,9 +195,12 @@ class Connection(asyncio.BufferedProtocol):
         if self._transport is None or self._blocked & _CLOSING:
             return
         if answer is not None:
-            self._queue(answer)
-            if self._out:
-                self._write()
+            if isinstance(answer, tuple) and self._blocked == _WAITING and not self._out:
+                self._transport.write(answer[0])
+            else:
+                self._queue(answer)
+                if self._out:
+                    self._write()
         self._unblock(_WAITING)
 
     def may_park(self, cost: int) -> bool:

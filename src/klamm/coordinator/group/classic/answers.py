@@ -5,7 +5,7 @@ from __future__ import annotations
 from klamm.base.errors import ErrorCode
 from klamm.coordinator.group.classic.group import ClassicGroup
 from klamm.coordinator.group.classic.member import Member
-from klamm.coordinator.group.classic.states import State
+from klamm.coordinator.group.classic.states import STABLE
 from klamm.protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember
 from klamm.protocol.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
 from klamm.protocol.messages.leave_group import LeaveGroupResponse, MemberResponse
@@ -66,7 +66,7 @@ def left(results: list[MemberResponse], version: int) -> LeaveGroupResponse:
 
 def described(group: ClassicGroup) -> DescribedGroup:
     """What the members told each other is shown only while the group is stable."""
-    is_stable = group.state is State.STABLE
+    is_stable = group.state is STABLE
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state_name,

@@ -9,7 +9,15 @@ from klamm.base.clock import Ms
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
 from klamm.base.outcome import Token
 from klamm.coordinator.group.classic.member import NO_ASSIGNMENT, Member, Protocols
-from klamm.coordinator.group.classic.states import MAY_FOLLOW, State
+from klamm.coordinator.group.classic.states import (
+    COMPLETING_REBALANCE,
+    DEAD,
+    EMPTY,
+    MAY_FOLLOW,
+    PREPARING_REBALANCE,
+    STABLE,
+    State,
+)
 from klamm.coordinator.group.kind import GroupKind
 from klamm.coordinator.group.records import group_metadata, no_group
 from klamm.coordinator.records.framing import CoordinatorRecord
@@ -18,6 +26,9 @@ from klamm.protocol.compile import decoder
 from klamm.protocol.messages.consumer_protocol import ConsumerProtocolSubscription
 
 CONSUMER_PROTOCOL = "consumer"
+
+# Looked through by identity: an enum's hash is slow.
+_BEFORE_REBALANCE = [each for each in State if PREPARING_REBALANCE in MAY_FOLLOW[each]]
 
 
 class ClassicGroup:
@@ -43,10 +54,10 @@ class ClassicGroup:
 
     kind = GroupKind.CLASSIC
 
-    def __init__(self, group_id: str, *, state: State = State.EMPTY, since: Ms | None) -> None:
+    def __init__(self, group_id: str, *, state: State = EMPTY, since: Ms | None) -> None:
         self.group_id = group_id
         self.state = state
-        self.previous_state = State.DEAD
+        self.previous_state = DEAD
         # None in the records of old brokers.
         self.state_since = since
         self.protocol_type = ""
@@ -159,7 +170,7 @@ class ClassicGroup:
 
     @property
     def can_rebalance(self) -> bool:
-        return State.PREPARING_REBALANCE in MAY_FOLLOW[self.state]
+        return self.state in _BEFORE_REBALANCE
 
     def elect_leader(self) -> bool:
         """The leader stays if it has joined; else the first who has. False: nobody has."""
@@ -176,7 +187,7 @@ class ClassicGroup:
         self.generation = (self.generation + 1 + (1 << 31)) % (1 << 32) - (1 << 31)
         self.protocol = self.select_protocol() if self.members else None
         self.subscribed_topics = self._read_subscriptions()
-        self.become(State.COMPLETING_REBALANCE if self.members else State.EMPTY, now)
+        self.become(COMPLETING_REBALANCE if self.members else EMPTY, now)
         self.pending_syncs.clear()
 
     def select_protocol(self) -> str:
@@ -187,12 +198,11 @@ class ClassicGroup:
 
     def supports(self, protocol_type: str, protocols: Protocols) -> bool:
         """A group without members takes any protocol; others ask for one that all members know."""
-        if self.state is State.EMPTY:
+        if self.state is EMPTY:
             return bool(protocol_type and protocols)
-        count = len(self.members)
-        return self.protocol_type == protocol_type and any(
-            self.supporters[name] == count for name, _ in protocols
-        )
+        if self.protocol_type != protocol_type:
+            return False
+        return len(self.members) in [self.supporters[name] for name, _ in protocols]
 
     def refresh_subscriptions(self) -> None:
         self.subscribed_topics = self._read_subscriptions()
@@ -245,7 +255,7 @@ class ClassicGroup:
 
     @property
     def is_empty(self) -> bool:
-        return self.state is State.EMPTY
+        return self.state is EMPTY
 
     @property
     def uses_consumer_protocol(self) -> bool:
@@ -260,17 +270,17 @@ class ClassicGroup:
         is_transactional: bool,
         version: int,
     ) -> None:
-        if generation_or_epoch < 0 and self.state is State.EMPTY:
+        if generation_or_epoch < 0 and self.state is EMPTY:
             # A tool, or a consumer that assigns its partitions itself.
             return
         if generation_or_epoch >= 0 or member_id or group_instance_id is not None:
             self.check_member(member_id, group_instance_id)
             if generation_or_epoch != self.generation:
                 raise ApiError(ErrorCode.ILLEGAL_GENERATION)
-        elif not is_transactional and self.state is not State.EMPTY:
+        elif not is_transactional and self.state is not EMPTY:
             # Transactional commits of old clients say nothing about the member, and are let through.
             raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID)
-        if not is_transactional and self.state is State.COMPLETING_REBALANCE:
+        if not is_transactional and self.state is COMPLETING_REBALANCE:
             raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
@@ -278,11 +288,11 @@ class ClassicGroup:
 
     def check_offset_delete(self) -> None:
         """Of a running group only the offsets of topics nobody reads can go: so we must know what is read."""
-        if self.state is not State.EMPTY and not self.uses_consumer_protocol:
+        if self.state is not EMPTY and not self.uses_consumer_protocol:
             raise ApiError(ErrorCode.NON_EMPTY_GROUP)
 
     def check_delete(self) -> None:
-        if self.state is not State.EMPTY:
+        if self.state is not EMPTY:
             raise ApiError(ErrorCode.NON_EMPTY_GROUP)
 
     def is_subscribed_to(self, topic: str) -> bool:
@@ -293,10 +303,10 @@ class ClassicGroup:
     def retention_start(self, committed_at: Ms) -> Ms | None:
         if not self.protocol_type:
             return committed_at
-        if self.state is State.EMPTY:
+        if self.state is EMPTY:
             return committed_at if self.state_since is None else self.state_since
         knows_topics = self.uses_consumer_protocol and self.subscribed_topics is not None
-        return committed_at if knows_topics and self.state is State.STABLE else None
+        return committed_at if knows_topics and self.state is STABLE else None
 
     def check_invariants(self) -> None:
         """For tests."""
@@ -310,11 +320,11 @@ class ClassicGroup:
         assert not self.pending_joins & self.members.keys()
         assert self.pending_syncs <= self.members.keys()
         assert (self.leader_id in self.members) if self.members else self.leader_id is None
-        assert self.state is not State.EMPTY or not self.members
-        assert self.state is not State.STABLE or self.members
-        in_round = self.state is State.PREPARING_REBALANCE
+        assert self.state is not EMPTY or not self.members
+        assert self.state is not STABLE or self.members
+        in_round = self.state is PREPARING_REBALANCE
         assert in_round or not self.waiting_joins
-        is_formed = self.state is State.COMPLETING_REBALANCE
+        is_formed = self.state is COMPLETING_REBALANCE
         assert is_formed or not any(m.sync_token is not None for m in members)
 
 

@@ -13,7 +13,13 @@ from klamm.coordinator.group.classic.group import ClassicGroup
 from klamm.coordinator.group.classic.joining import Join, Joining
 from klamm.coordinator.group.classic.member import Client, Member
 from klamm.coordinator.group.classic.rounds import Rounds
-from klamm.coordinator.group.classic.states import State
+from klamm.coordinator.group.classic.states import (
+    COMPLETING_REBALANCE,
+    DEAD,
+    EMPTY,
+    PREPARING_REBALANCE,
+    STABLE,
+)
 from klamm.coordinator.group.consumer.group import ConsumerGroup
 from klamm.coordinator.group.draft import Draft
 from klamm.coordinator.group.kind import Group
@@ -91,12 +97,12 @@ class ClassicGroups:
         if other is not None:
             return self._shard.classic_members.sync(other, request, token=token, now=now)
         group = self.find(request.group_id)
-        if group is None or group.state is State.EMPTY:
+        if group is None or group.state is EMPTY:
             raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID)
         member = group.check_member(request.member_id, request.group_instance_id)
         _check_sync(group, request)
         self.rounds.synced(group, member)
-        if group.state is State.STABLE:
+        if group.state is STABLE:
             return Outcome(replies=((token, answers.synced(group, member.assignment)),))
         draft = Draft()
         if member.sync_token is not None:
@@ -119,17 +125,13 @@ class ClassicGroups:
         if request.generation_id != group.generation:
             raise ApiError(ErrorCode.ILLEGAL_GENERATION)
         self.rounds.keep_session(member, now)
-        is_forming = group.state is State.PREPARING_REBALANCE
+        is_forming = group.state is PREPARING_REBALANCE
         return Outcome(replies=((token, _REJOIN if is_forming else _ALIVE),))
 
     def renew_if_well(self, group_id: str, member_id: str, generation: int, *, now: Ms) -> bool:
         """A heartbeat in short: False, and nothing done, where there is more to say than that all is well."""
         group = self.find(group_id)
-        if (
-            group is None
-            or group.generation != generation
-            or group.state is State.PREPARING_REBALANCE
-        ):
+        if group is None or group.generation != generation or group.state is PREPARING_REBALANCE:
             return False
         member = group.members.get(member_id)
         if member is None:
@@ -157,7 +159,7 @@ class ClassicGroups:
         draft = Draft()
         results = [self._leave_one(group, each, draft) for each in leaving]
         has_left = any(result.error_code == ErrorCode.NONE for result in results)
-        if has_left and group.state is not State.EMPTY:
+        if has_left and group.state is not EMPTY:
             self.rounds.prepare_or_complete(group, draft, now)
         draft.reply(token, answers.left(results, version))
         return draft.outcome()
@@ -222,7 +224,7 @@ class ClassicGroups:
         """A tombstone of a group that has become one of another kind meanwhile does nothing."""
         if group is not None:
             self.rounds.forget(group)
-            group.state = State.DEAD
+            group.state = DEAD
             del self._shard.groups[group.group_id]
 
     def loaded(self, now: Ms) -> Outcome:
@@ -275,7 +277,7 @@ def _check_sync(group: ClassicGroup, request: SyncGroupRequest) -> None:
     ):
         if told is not None and ours is not None and told != ours:
             raise ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-    if group.state is State.PREPARING_REBALANCE:
+    if group.state is PREPARING_REBALANCE:
         raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)
 
 
@@ -283,15 +285,13 @@ def _settle(group: ClassicGroup, value: GroupMetadataValue) -> None:
     """A running group is ahead of its log: what it writes it knows. A record tells it that the assignment holds."""
     for each in value.members:
         group.members[each.member_id].assignment = bytes(each.assignment)
-    if value.members and group.state is State.COMPLETING_REBALANCE:
-        group.become(State.STABLE, value.current_state_timestamp)
+    if value.members and group.state is COMPLETING_REBALANCE:
+        group.become(STABLE, value.current_state_timestamp)
 
 
 def _restore(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
     since = None if value.current_state_timestamp == -1 else value.current_state_timestamp
-    group = ClassicGroup(
-        group_id, state=State.STABLE if value.members else State.EMPTY, since=since
-    )
+    group = ClassicGroup(group_id, state=STABLE if value.members else EMPTY, since=since)
     group.protocol_type = value.protocol_type
     group.protocol = value.protocol
     group.generation = value.generation

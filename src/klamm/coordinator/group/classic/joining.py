@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from klamm.base.clock import Ms
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.outcome import Token
@@ -9,10 +11,15 @@ from klamm.coordinator.group.classic import answers
 from klamm.coordinator.group.classic.group import ClassicGroup
 from klamm.coordinator.group.classic.member import Client, Member, Protocols
 from klamm.coordinator.group.classic.rounds import Rounds
-from klamm.coordinator.group.classic.states import State
+from klamm.coordinator.group.classic.states import (
+    COMPLETING_REBALANCE,
+    EMPTY,
+    PREPARING_REBALANCE,
+    STABLE,
+)
 from klamm.coordinator.group.draft import Draft
 from klamm.coordinator.group.member_ids import Chance, new_member_id
-from klamm.protocol.messages.join_group import JoinGroupRequest
+from klamm.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 
 # From these versions on: a new member must come again with the id that it was given; a leader can be told to leave the
 # assignment as it is (KIP-814).
@@ -50,9 +57,7 @@ class Join:
         self.version = version
         self.token = token
         self.now = now
-        # A name that comes twice counts once.
-        protocols = {p.name: bytes(p.metadata) for p in reversed(request.protocols)}
-        self.protocols: Protocols = tuple(reversed(protocols.items()))
+        self.protocols = _read_protocols(request.protocols)
         # The first version knows one timeout for both.
         self.rebalance_timeout_ms = (
             request.rebalance_timeout_ms if version else request.session_timeout_ms
@@ -86,10 +91,10 @@ class Joining:
 
     def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
         """While a round forms those count who have joined it: if the limit was lowered, the last to come are out."""
-        if group.state is State.EMPTY:
+        if group.state is EMPTY:
             return True
         member = group.members.get(member_id)
-        if group.state is State.PREPARING_REBALANCE:
+        if group.state is PREPARING_REBALANCE:
             is_in = member is not None and member.join_token is not None
             return is_in or group.waiting_joins < self._max_size
         return member is not None or len(group.members) < self._max_size
@@ -135,8 +140,8 @@ class Joining:
             protocols=join.protocols,
         )
         member.is_new = True
-        is_first_round = group.previous_state is State.EMPTY
-        if group.state is State.PREPARING_REBALANCE and is_first_round:
+        is_first_round = group.previous_state is EMPTY
+        if group.state is PREPARING_REBALANCE and is_first_round:
             group.has_new_member = True
         group.add(member, join.request.protocol_type)
         self._park(join, member, draft)
@@ -163,7 +168,7 @@ class Joining:
         group.replace(old, member)
         self._rounds.keep_session(member, join.now)
         self._update(join, member)
-        if group.state is State.STABLE and group.select_protocol() == group.protocol:
+        if group.state is STABLE and group.select_protocol() == group.protocol:
             draft.records.append(group.record(group.assignments()))
             draft.reply(join.token, _taken_over(group, member, old_leader, join.version))
             return
@@ -204,10 +209,10 @@ class Joining:
 
     def _is_up_to_date(self, join: Join, member: Member) -> bool:
         """A leader that joins a stable group wants a round: only it knows whether what is to be shared has changed."""
-        if join.group.state is State.PREPARING_REBALANCE or member.protocols != join.protocols:
+        if join.group.state is PREPARING_REBALANCE or member.protocols != join.protocols:
             return False
         is_leader = member.member_id == join.group.leader_id
-        return join.group.state is State.COMPLETING_REBALANCE or not is_leader
+        return join.group.state is COMPLETING_REBALANCE or not is_leader
 
     def _update(self, join: Join, member: Member) -> None:
         session_ms = join.request.session_timeout_ms
@@ -221,6 +226,17 @@ class Joining:
             draft.reply(member.join_token, answer)
         join.group.set_join_token(member, join.token)
         member.join_version = join.version
+
+
+def _read_protocols(told: Sequence[JoinGroupRequestProtocol]) -> Protocols:
+    """A name that comes twice counts once, with what is said first."""
+    if len(told) == 1:
+        (only,) = told
+        return ((only.name, bytes(only.metadata)),)
+    protocols: dict[str, bytes] = {}
+    for each in told:
+        protocols.setdefault(each.name, bytes(each.metadata))
+    return tuple(protocols.items())
 
 
 def _taken_over(

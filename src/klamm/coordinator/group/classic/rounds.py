@@ -16,7 +16,12 @@ from klamm.base.settings.group import GroupSettings
 from klamm.coordinator.group.classic import answers
 from klamm.coordinator.group.classic.group import ClassicGroup
 from klamm.coordinator.group.classic.member import NO_ASSIGNMENT, Member, session_key
-from klamm.coordinator.group.classic.states import State
+from klamm.coordinator.group.classic.states import (
+    COMPLETING_REBALANCE,
+    EMPTY,
+    PREPARING_REBALANCE,
+    STABLE,
+)
 from klamm.coordinator.group.draft import Draft
 
 # A new member may not know its id yet, and its connection is not read while it waits: a retry makes another member.
@@ -41,17 +46,17 @@ class Rounds:
             self.complete_if_full(group, draft, now)
 
     def prepare(self, group: ClassicGroup, draft: Draft, now: Ms) -> None:
-        if group.state is State.COMPLETING_REBALANCE:
+        if group.state is COMPLETING_REBALANCE:
             self._call_off_syncs(group, draft, now)
         group.pending_syncs.clear()
         self._deadlines.cancel(("classic", "sync", group.group_id))
-        if group.state is State.EMPTY:
+        if group.state is EMPTY:
             delay = self._settings.group_initial_rebalance_delay_ms
             group.initial_wait = (delay, max(group.rebalance_timeout_ms - delay, 0))
             self._deadlines.set(("classic", "join", group.group_id), now + delay)
-            group.become(State.PREPARING_REBALANCE, now)
+            group.become(PREPARING_REBALANCE, now)
             return
-        group.become(State.PREPARING_REBALANCE, now)
+        group.become(PREPARING_REBALANCE, now)
         if group.have_all_joined:
             self.complete(group, draft, now)
         else:
@@ -72,8 +77,8 @@ class Rounds:
 
     def complete_if_full(self, group: ClassicGroup, draft: Draft, now: Ms) -> None:
         """The first round of a group is never full: others may be about to start, and its alarm closes it."""
-        is_first = group.previous_state is State.EMPTY
-        if group.state is State.PREPARING_REBALANCE and not is_first and group.have_all_joined:
+        is_first = group.previous_state is EMPTY
+        if group.state is PREPARING_REBALANCE and not is_first and group.have_all_joined:
             self.complete(group, draft, now)
 
     def extend_or_complete(self, group: ClassicGroup, draft: Draft, now: Ms) -> None:
@@ -98,7 +103,7 @@ class Rounds:
             self._close_later(group, now)
             return
         group.begin_generation(now)
-        if group.state is State.EMPTY:
+        if group.state is EMPTY:
             draft.records.append(group.record({}))
             return
         for member in group.members.values():
@@ -178,13 +183,13 @@ class Rounds:
             self.remove(group, member, draft)
         elif member_id in group.pending_joins:
             group.remove(member_id)
-        if member is not None and group.state in (State.STABLE, State.COMPLETING_REBALANCE):
+        if member is not None and group.state in (STABLE, COMPLETING_REBALANCE):
             self.prepare(group, draft, now)
-        elif group.state is State.PREPARING_REBALANCE and group.have_all_joined:
+        elif group.state is PREPARING_REBALANCE and group.have_all_joined:
             self.complete(group, draft, now)
 
     def expire_join(self, group: ClassicGroup, draft: Draft, now: Ms) -> None:
-        if group.previous_state is State.EMPTY:
+        if group.previous_state is EMPTY:
             self.extend_or_complete(group, draft, now)
         else:
             self.complete(group, draft, now)
