@@ -2,7 +2,10 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# The system's own Python where it is new enough: distributions build it with profile-guided optimisation, others often do
+# not, and the broker needs a fifth less CPU with it (docs/performance.md).
+PYTHON ?= $(shell for each in /usr/bin/python3 python3.11 python3; do \
+  $$each -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $$each && break; done)
 UV := $(or $(shell command -v uv),.tools/uv/bin/uv)
 BIN := .venv/bin
 CODE := src tests bench chaos fuzz examples
@@ -30,12 +33,16 @@ setup: .venv/.ready ## prepare .venv and nothing else
 	@$(BIN)/python -m compileall -q src/klamm
 	@touch $@
 
-# Some systems split venv from Python, so pip alone is tried as well.
+# Some systems split pip and venv from their Python, so others are tried as well, and pip alone.
 .tools/uv/bin/uv:
 	@echo "fetching uv into .tools (once)" >&2
-	@{ $(PYTHON) -m venv .tools/uv >/dev/null 2>&1 && .tools/uv/bin/pip install --quiet uv; } \
-	  || { rm -rf .tools/uv && $(PYTHON) -m pip install --quiet --target .tools/uv uv; } \
-	  || { rm -rf .tools/uv; echo "klamm needs pip or venv for $(PYTHON) to fetch uv; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	@for each in $(PYTHON) python3.11 python3; do \
+	  { $$each -m venv .tools/uv && .tools/uv/bin/pip install --quiet uv; } >/dev/null 2>&1 && exit 0; \
+	  rm -rf .tools/uv; \
+	  $$each -m pip install --quiet --target .tools/uv uv >/dev/null 2>&1 && exit 0; \
+	  rm -rf .tools/uv; \
+	done; \
+	echo "klamm needs pip or venv for $(PYTHON) to fetch uv; on Debian: apt-get install python3-venv" >&2; exit 1
 
 .PHONY: test
 test: setup ## every test but those that need foreign clients, a real Kafka or Spark
@@ -43,7 +50,7 @@ test: setup ## every test but those that need foreign clients, a real Kafka or S
 
 .PHONY: spark
 spark: setup ## pipelines on a real Spark
-	@$(BIN)/pytest -m spark
+	@$(BIN)/pytest -n 2 --dist loadgroup -m spark tests/pipeline tests/examples
 
 .PHONY: oracle
 oracle: setup ## klamm's bytes and answers against Java's serializers and a real Apache Kafka
