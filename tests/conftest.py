@@ -1,15 +1,28 @@
 """What holds for all tests."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
+
+from support.quick_java import start_java_quickly
 
 # A busy machine is no fault of the code under test: examples are bounded in number, not in time.
 settings.register_profile("klamm", deadline=None)
 settings.load_profile("klamm")
 
+WITH_SPARK = [Path(__file__).with_name(name) for name in ("pipeline", "examples")]
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever takes a Spark session runs in one process, so that there is one session: `make spark`."""
+    """Whatever takes the Spark session of the test process is for `make spark`, which looks into some folders only."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+        if item.get_closest_marker("spark") and not any(map(item.path.is_relative_to, WITH_SPARK)):
+            raise pytest.UsageError(f"`make spark` would not find {item.nodeid}")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("spark"):
+        start_java_quickly()

@@ -1,6 +1,6 @@
-"""The driver in a process of its own, to be killed: `python -m chaos.pipeline.driver NAME HOME WAREHOUSE BOOTSTRAP MASTER [once]`.
+"""The driver in a process of its own, to be killed: `python -m chaos.pipeline.driver NAME HOME WAREHOUSE BOOTSTRAP MASTER`.
 
-It runs the pipeline file in HOME until SIGTERM, or takes what is there `once`, and prints a line of JSON for each batch and each notice.
+It runs the pipeline file in HOME until SIGTERM, and prints a line of JSON for each batch and each notice.
 """
 
 import json
@@ -15,10 +15,8 @@ from klamm.pipeline.running.runner import run
 from klamm.pipeline.running.trouble import PipelineFailed
 from klamm.pipeline.spec import parse
 
-ONCE = "once"
 
-
-def main(name: str, home: str, warehouse: str, bootstrap: str, master: str, how: str = "") -> int:
+def main(name: str, home: str, warehouse: str, bootstrap: str, master: str) -> int:
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     job = Job(name=name, home=Path(home), warehouse=Path(warehouse))
@@ -27,7 +25,6 @@ def main(name: str, home: str, warehouse: str, bootstrap: str, master: str, how:
             parse(job.file.read_text(), str(job.file)),
             bootstrap=bootstrap,
             master=master,
-            once=how == ONCE,
             checkpoint=str(job.checkpoint),
             warehouse=str(job.warehouse),
             folder=job.home,

@@ -29,17 +29,8 @@ class DriverProcess:
 
     def start(self) -> None:
         """Returns at once: what it does is to be seen in `lines`."""
-        self._spawn()
-
-    def run_once(self) -> None:
-        """Takes what is there and ends: every batch that was planned is finished then."""
-        process = self._spawn("once")
-        if process.wait(START_SECONDS) != 0:
-            raise Ended(f"exit code {process.returncode}\n{self.log()}")
-
-    def _spawn(self, *how: str) -> subprocess.Popen[bytes]:
         self._starts += 1
-        command = [sys.executable, "-m", "chaos.pipeline.driver", *self._arguments, *how]
+        command = [sys.executable, "-m", "chaos.pipeline.driver", *self._arguments]
         # Runs are registered per user; this one is nobody's business.
         environment = os.environ | {"XDG_STATE_HOME": str(self._job.home / "state")}
         with open(self._file("out"), "wb") as out, open(self._file("err"), "wb") as err:
@@ -53,7 +44,6 @@ class DriverProcess:
                 # The JVM is in its group, so that both can be killed at one moment.
                 start_new_session=True,
             )
-        return self._process
 
     @property
     def lines(self) -> list[dict[str, Any]]:

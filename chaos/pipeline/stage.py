@@ -126,13 +126,13 @@ class Stage:
     def forget_last_commit(self) -> Path:
         """The driver is stopped, and the newest batch is as if its end had never been written. Gives the file of that."""
         assert self.driver.stop() == 0, self.driver.log()
-        # A stop may leave a batch that was planned and not begun; then Spark would repeat that one alone.
-        self.driver.run_once()
         [commits] = self.job.checkpoint.glob("*/commits")
-        last = max(int(file.name) for file in commits.iterdir() if file.name.isdigit())
-        forgotten = commits / str(last)
-        forgotten.unlink()
-        (commits / f".{last}.crc").unlink(missing_ok=True)
+        forgotten = _last(commits)
+        planned = _last(commits.with_name("offsets"))
+        if planned.name != forgotten.name:
+            # A stop may leave a batch that was planned and not begun; with its plan there Spark would repeat it alone.
+            _remove(planned)
+        _remove(forgotten)
         self.driver.start()
         return forgotten
 
@@ -155,3 +155,15 @@ class Stage:
         ]
         table = outputs.judge(self.job.table, read_table(self.job.table), inputs)
         return [*topics, table]
+
+
+def _last(folder: Path) -> Path:
+    """The newest batch in a log of Spark's: each is a file with the batch's number for a name."""
+    return max(
+        (file for file in folder.iterdir() if file.name.isdigit()), key=lambda file: int(file.name)
+    )
+
+
+def _remove(entry: Path) -> None:
+    entry.unlink()
+    entry.with_name(f".{entry.name}.crc").unlink(missing_ok=True)
