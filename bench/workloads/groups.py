@@ -129,21 +129,29 @@ class GroupsLoad:
         self._klamm = KlammProcess()
         self._target = Target(KLAMM, self._klamm.address, self._klamm.pid)
         self._connections: list[Connection] = []
+        try:
+            self._beats = self._form_groups()
+            self._beat_once()
+        except BaseException:
+            self.close()
+            raise
 
-    def measure(self, seconds: float) -> Figures:
+    def _form_groups(self) -> list[tuple[Connection, bytes]]:
+        """Gives every member's connection and heartbeat."""
         await_coordinator(self._target, "bench", GROUP)
         groups = [
             [self._member(group), self._member(group)]
             for group in (new_topic_name() for _ in range(GROUPS))
         ]
         form(groups)
-        beats = [
+        return [
             (member.connection, member.heartbeat_frame(1)) for group in groups for member in group
         ]
+
+    def measure(self, seconds: float) -> Figures:
         pid = self._klamm.pid
-        self._beat_once(beats)
         before = cpu_seconds(pid)
-        run = self._beat_once(beats)
+        run = self._beat_once()
         spent = cpu_seconds(pid) - before
         return figures_of(run, cpu=spent) | {
             Figure.RSS_MB: rss_bytes(pid) / 1e6,
@@ -155,13 +163,13 @@ class GroupsLoad:
         self._connections.append(connection)
         return Member(connection, group)
 
-    def _beat_once(self, beats: Sequence[tuple[Connection, bytes]]) -> Run:
+    def _beat_once(self) -> Run:
         """One heartbeat of each, spread evenly over the interval."""
         now = time.perf_counter
         latencies = []
         began = now()
-        for number, (connection, heartbeat) in enumerate(beats):
-            due = began + number * HEARTBEAT_SECONDS / len(beats)
+        for number, (connection, heartbeat) in enumerate(self._beats):
+            due = began + number * HEARTBEAT_SECONDS / len(self._beats)
             time.sleep(max(0.0, due - now()))
             sent = time.perf_counter_ns()
             connection.send(heartbeat)
@@ -207,7 +215,6 @@ MANY = Workload(
     f"{GROUPS:,} groups of 2 members, a heartbeat each every {HEARTBEAT_SECONDS:.0f} s",
     GroupsLoad,
     warms_up=False,
-    max_rounds=1,
     is_own_broker=True,
     is_big=True,
 )
