@@ -3,9 +3,10 @@
 SHELL := /bin/bash
 
 # The system's own Python where it is new enough: distributions build it with profile-guided optimisation, others often do
-# not, and the broker needs a fifth less CPU with it (docs/performance.md).
+# not, and the broker needs a fifth less CPU with it (docs/performance.md). Some have split theirs, so it must be whole.
 PYTHON ?= $(shell for each in /usr/bin/python3 python3.11 python3; do \
-  $$each -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $$each && break; done)
+  $$each -c 'import asyncio, ctypes, ssl, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+    && command -v $$each && break; done)
 UV := $(or $(shell command -v uv),.tools/uv/bin/uv)
 BIN := .venv/bin
 CODE := src tests bench chaos fuzz examples
