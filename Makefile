@@ -38,12 +38,12 @@ setup: .venv/.ready ## prepare .venv and nothing else
 .tools/uv/bin/uv:
 	@echo "fetching uv into .tools (once)" >&2
 	@for each in $(PYTHON) python3.11 python3; do \
-	  { $$each -m venv .tools/uv && .tools/uv/bin/pip install --quiet uv; } >/dev/null 2>&1 && exit 0; \
+	  $$each -m venv .tools/uv >/dev/null 2>&1 && .tools/uv/bin/pip install --quiet uv && exit 0; \
 	  rm -rf .tools/uv; \
-	  $$each -m pip install --quiet --target .tools/uv uv >/dev/null 2>&1 && exit 0; \
+	  $$each -m pip --version >/dev/null 2>&1 && $$each -m pip install --quiet --target .tools/uv uv && exit 0; \
 	  rm -rf .tools/uv; \
 	done; \
-	echo "klamm needs pip or venv for $(PYTHON) to fetch uv; on Debian: apt-get install python3-venv" >&2; exit 1
+	echo "klamm could not fetch uv; it needs the network, and pip or venv for $(PYTHON); on Debian: apt-get install python3-venv" >&2; exit 1
 
 .PHONY: test
 test: setup ## every test but those that need foreign clients, a real Kafka or Spark

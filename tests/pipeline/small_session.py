@@ -11,9 +11,5 @@ def small_session(warehouse: str) -> SessionSettings:
         uses=tuple(Use),
         warehouse=warehouse,
         driver_memory="1g",
-        options={
-            "spark.sql.shuffle.partitions": "1",
-            # A short life: what the second compiler would gain comes too late.
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        },
+        options={"spark.sql.shuffle.partitions": "1"},
     )

@@ -45,14 +45,11 @@ class Deadlines(Generic[Key]):
         self._settings += 1
         self._alarms[key] = (at, self._settings)
         heappush(self._heap, (at, self._settings, key))
-        if len(self._heap) > 2 * len(self._alarms) + _SMALL:
-            self._sweep()
+        self._sweep()
 
     def cancel(self, key: Key) -> None:
         """Cancelling what is not set is fine: the caller need not know whether it has fired."""
-        if self._alarms.pop(key, None) is None:
-            return
-        if len(self._heap) > 2 * len(self._alarms) + _SMALL:
+        if self._alarms.pop(key, None) is not None:
             self._sweep()
 
     @property
@@ -96,5 +93,6 @@ class Deadlines(Generic[Key]):
         return self._alarms.get(key) == (at, setting)
 
     def _sweep(self) -> None:
-        self._heap = [entry for entry in self._heap if self._is_live(entry)]
-        heapify(self._heap)
+        if len(self._heap) > 2 * len(self._alarms) + _SMALL:
+            self._heap = [entry for entry in self._heap if self._is_live(entry)]
+            heapify(self._heap)

@@ -196,6 +196,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         if answer is not None:
             if isinstance(answer, tuple) and self._blocked == _WAITING and not self._out:
+                # As in `_take`: the only one, nothing to gather.
                 self._transport.write(answer[0])
             else:
                 self._queue(answer)
