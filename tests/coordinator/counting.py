@@ -62,5 +62,8 @@ class Counting:
         waiting, self._waiting = self._waiting, []
         return Outcome(replies=[(token, sum(self.counts.values())) for token in waiting])
 
+    def close(self) -> None:
+        self.counts.clear()
+
     def check_invariants(self) -> None:
         assert all(count > 0 for count in self.counts.values())

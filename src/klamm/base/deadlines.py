@@ -1,14 +1,14 @@
 """Deadlines: keyed alarms without a clock. A machine sets them, the shell sleeps until `next`.
 
-A heap with lazy deletion: setting a key again or cancelling it leaves the old entry in the heap, to be
-dropped when it comes up. Stale entries are swept out when they outnumber the live ones, so a heartbeat that
-moves its session's alarm a thousand times costs no memory.
+A heap with lazy deletion: cancelling a key or setting it to an earlier time leaves the old entry in the heap, to be
+dropped when it comes up. A later time needs no entry of its own: the old one comes up first and is put back then, so
+a heartbeat that moves its session's alarm a thousand times costs neither memory nor a walk through the heap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, heapreplace
 from typing import Generic, TypeVar
 
 from klamm.base.clock import Ms
@@ -24,7 +24,8 @@ class Deadlines(Generic[Key]):
 
     def __init__(self) -> None:
         # Entries are (at, n-th setting, key). The number makes equal times come up in the order they were
-        # set, tells live entries from stale ones, and keeps the heap from comparing keys.
+        # set, tells live entries from stale ones, and keeps the heap from comparing keys. Every key with an alarm has
+        # an entry that is not later than it.
         self._heap: list[tuple[Ms, int, Key]] = []
         self._alarms: dict[Key, tuple[Ms, int]] = {}
         self._settings = 0
@@ -42,10 +43,13 @@ class Deadlines(Generic[Key]):
 
     def set(self, key: Key, at: Ms) -> None:
         """A key has one alarm: setting it again moves it, to the end of its new time's queue."""
-        self._settings += 1
-        self._alarms[key] = (at, self._settings)
-        heappush(self._heap, (at, self._settings, key))
-        self._sweep()
+        setting = self._settings = self._settings + 1
+        alarms = self._alarms
+        before = alarms.get(key)
+        alarms[key] = (at, setting)
+        if before is None or at < before[0]:
+            heappush(self._heap, (at, setting, key))
+            self._sweep()
 
     def cancel(self, key: Key) -> None:
         """Cancelling what is not set is fine: the caller need not know whether it has fired."""
@@ -54,20 +58,22 @@ class Deadlines(Generic[Key]):
 
     @property
     def next(self) -> Ms | None:
-        # Asked after every request to a coordinator; so `_drop_stale_top` is written out.
         heap, alarms = self._heap, self._alarms
         while heap:
             at, setting, key = heap[0]
             alarm = alarms.get(key)
-            if alarm is not None and alarm[1] == setting:
+            if alarm is None or alarm[0] < at:
+                heappop(heap)
+            elif alarm[1] == setting:
                 return at
-            heappop(heap)
+            else:
+                heapreplace(heap, (*alarm, key))
         return None
 
     def take(self, now: Ms) -> Key | None:
         """Take out the one key whose time came first; None if there is none yet."""
-        self._drop_stale_top()
-        if not self._heap or self._heap[0][0] > now:
+        at = self.next
+        if at is None or at > now:
             return None
         key = heappop(self._heap)[2]
         del self._alarms[key]
@@ -76,23 +82,12 @@ class Deadlines(Generic[Key]):
     def due(self, now: Ms) -> list[Key]:
         """Take out the keys whose time has come, earliest first."""
         keys: list[Key] = []
-        self._drop_stale_top()
-        while self._heap and self._heap[0][0] <= now:
-            key = heappop(self._heap)[2]
-            del self._alarms[key]
+        while (key := self.take(now)) is not None:
             keys.append(key)
-            self._drop_stale_top()
         return keys
 
-    def _drop_stale_top(self) -> None:
-        while self._heap and not self._is_live(self._heap[0]):
-            heappop(self._heap)
-
-    def _is_live(self, entry: tuple[Ms, int, Key]) -> bool:
-        at, setting, key = entry
-        return self._alarms.get(key) == (at, setting)
-
     def _sweep(self) -> None:
+        """Stale entries are swept out when they outnumber the live ones."""
         if len(self._heap) > 2 * len(self._alarms) + _SMALL:
-            self._heap = [entry for entry in self._heap if self._is_live(entry)]
+            self._heap = [(*alarm, key) for key, alarm in self._alarms.items()]
             heapify(self._heap)

@@ -61,5 +61,8 @@ class Shard(Protocol):
 
     def wake(self, now: Ms) -> Outcome: ...
 
+    def close(self) -> None:
+        """Another may be in charge from here on: whoever keeps a part of this one must see that it is gone."""
+
     def check_invariants(self) -> None:
         """For tests; raises AssertionError."""

@@ -61,7 +61,7 @@ class Dispatcher:
                 _HEARTBEAT: StraightHeartbeat(broker),
             }
 
-    def __call__(self, connection: Connection, frame: memoryview) -> Answer | Parked | None:
+    def dispatch(self, connection: Connection, frame: memoryview) -> Answer | Parked | None:
         try:
             key, version, correlation_id, client_size = _unpack_header(frame)
         except error:

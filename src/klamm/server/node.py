@@ -166,7 +166,8 @@ class Node:
         stack.push_async_callback(broker.close)
         self._keep_house(stack, broker)
         for listener in listeners:
-            await listener.serve(Dispatcher(broker, broker.apis_of(listener), broker.tasks))
+            dispatcher = Dispatcher(broker, broker.apis_of(listener), broker.tasks)
+            await listener.serve(dispatcher.dispatch)
             # Closed before everything that was opened since it was bound: nobody is served by a broker that stops.
             stack.callback(listener.close)
         self.broker = broker

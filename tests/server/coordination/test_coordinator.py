@@ -131,7 +131,9 @@ def test_a_failed_write_is_told_once(counted: Counted) -> None:
 
 def test_a_deleted_topic_takes_its_shards_with_it(counted: Counted) -> None:
     counted.add("a")
+    shard = counted.node.call(lambda: counted.coordinator.shard("a"))
     image = counted.broker.image
     without = type(image)(cluster_id=image.cluster_id)
     counted.node.call(lambda: counted.coordinator.follow(without))
+    assert not shard.counts, "who kept the shard sees that it is gone"
     assert counted.add("a").code == ErrorCode.NOT_COORDINATOR

@@ -92,6 +92,9 @@ class GroupShard:
             draft.add(self._parts[key[0]].wake(key, now))
         return draft.outcome()
 
+    def close(self) -> None:
+        self.groups.clear()
+
     # Requests about groups of all kinds.
 
     def list_groups(self, states: Set[str], kinds: Set[str]) -> list[ListedGroup]:

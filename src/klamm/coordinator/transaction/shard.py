@@ -276,6 +276,9 @@ class TransactionShard:
                     self._watch(_EXPIRY, now)
         return Outcome(records) if records else NOTHING
 
+    def close(self) -> None:
+        """Nobody keeps a part of it."""
+
     def _watch(self, what: str, since: Ms) -> None:
         """Look again after a while, unless that is arranged already."""
         if what in self.deadlines:

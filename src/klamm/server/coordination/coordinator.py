@@ -182,13 +182,9 @@ class Coordinator(Generic[ShardT]):
     def shards(self) -> list[ShardT]:
         return [runtime.shard for runtime in self._runtimes.values()]
 
-    def settled_shard(self, name: str) -> ShardT | None:
-        """The shard of this name, if it is loaded and whatever it knows is committed.
-
-        Who asks it directly writes nothing and sets no alarm earlier than those that are set.
-        """
-        runtime = self._runtimes.get(self.partition_of(name))
-        return runtime.shard if runtime is not None and runtime.is_settled else None
+    def shard(self, name: str) -> ShardT:
+        """Who asks it directly writes nothing and sets no alarm earlier than those that are set."""
+        return self._runtime(self.partition_of(name)).shard
 
     def write_one(
         self, name: str, decide: Callable[[ShardT], CoordinatorRecord | None], now: Ms
@@ -358,7 +354,9 @@ class Coordinator(Generic[ShardT]):
 
     def _unload(self, index: int) -> None:
         self._epochs.pop(index, None)
-        self._runtimes.pop(index, None)
+        runtime = self._runtimes.pop(index, None)
+        if runtime is not None:
+            runtime.shard.close()
         load = self._loads.pop(index, None)
         if load is not None:
             load.cancel()

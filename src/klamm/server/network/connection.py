@@ -70,6 +70,7 @@ class Connection(asyncio.BufferedProtocol):
         "_progress",
         "_socket",
         "_streak",
+        "_time",
         "_transport",
         "_unsent",
         "last_active",
@@ -92,7 +93,8 @@ class Connection(asyncio.BufferedProtocol):
     ) -> None:
         self.listener = listener
         self.on_lost: Callable[[], None] | None = None
-        self.last_active = self._moved_at = listener.time()
+        self._time = listener.time
+        self.last_active = self._moved_at = self._time()
         self.peer_host = intern(peer_host)
         self.local_host = ""
         self.peer_port = self.local_port = 0
@@ -151,7 +153,7 @@ class Connection(asyncio.BufferedProtocol):
         return partial.view[partial.filled : partial.filled + READ_AT_ONCE]
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.last_active = self.listener.time()
+        self.last_active = self._time()
         partial = self._partial
         if partial is not None:
             self._receive(partial, nbytes)
@@ -170,7 +172,7 @@ class Connection(asyncio.BufferedProtocol):
     def pause_writing(self) -> None:
         """The client does not read its answers: until it does, its requests wait in the kernel."""
         self._block(_CHOKED)
-        self._moved_at = self.listener.time()
+        self._moved_at = self._time()
         self._count_unsent()
         self._progress = -self._unsent
 
@@ -232,7 +234,7 @@ class Connection(asyncio.BufferedProtocol):
             if self._out:
                 self._write()
             self._blocked |= _CLOSING
-            self._moved_at = self.listener.time()
+            self._moved_at = self._time()
             transport.close()
 
     def abort(self, why: str) -> None:
@@ -533,7 +535,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         if self._partial is not None:
             # The time in which we did not read is not the client's.
-            self._moved_at, self._progress = self.listener.time(), self._partial.filled
+            self._moved_at, self._progress = self._time(), self._partial.filled
         if self._held is not None:
             # In a turn of its own: what woke us may be another client's append that is still under way.
             asyncio.get_running_loop().call_soon(self._go_on)

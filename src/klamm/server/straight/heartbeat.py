@@ -12,12 +12,16 @@ from klamm.base.errors import ApiError
 from klamm.server.network.connection import Answer
 
 if TYPE_CHECKING:
+    from klamm.coordinator.group.classic.seat import Seat
     from klamm.server.broker import Broker
 
 # What clients of the C library send, and what all others do.
 _CLASSIC, _FLEXIBLE = 3, 4
 # Of a name whose length (plus one) takes one byte.
 _LONGEST_NAME = 127
+# What is remembered: at most 5 MB of what clients say.
+_MOST_SEATS = 10_000
+_LONGEST_SAID = 512
 
 _SHORT = Struct(">h")
 # The generation, and the length of the name behind it.
@@ -34,10 +38,32 @@ _FLEXIBLE_ANSWER = Struct(">iiBihB")
 class StraightHeartbeat:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
+        self._now = broker.clock.now
+        # Clients repeat themselves: what a heartbeat says behind its correlation id, and the seat that it is about.
+        self._seats: dict[int, dict[bytes, Seat]] = {_CLASSIC: {}, _FLEXIBLE: {}}
 
     def answer(
         self, frame: memoryview, version: int, correlation_id: int, client_size: int
     ) -> Answer | None:
+        seats = self._seats.get(version)
+        if seats is None:
+            return None
+        said = frame[8:].tobytes()
+        seat = seats.get(said)
+        now = self._now()
+        if seat is None or not seat.keep(now):
+            seat = self._find_seat(frame, version, client_size)
+            if seat is None or not seat.keep(now):
+                return None
+            if len(said) <= _LONGEST_SAID:
+                if len(seats) >= _MOST_SEATS:
+                    seats.clear()
+                seats[said] = seat
+        if version == _FLEXIBLE:
+            return (_FLEXIBLE_ANSWER.pack(_FLEXIBLE_ANSWER.size - 4, correlation_id, 0, 0, 0, 0),)
+        return (_CLASSIC_ANSWER.pack(_CLASSIC_ANSWER.size - 4, correlation_id, 0, 0),)
+
+    def _find_seat(self, frame: memoryview, version: int, client_size: int) -> Seat | None:
         if client_size < 0:
             return None
         at = 10 + client_size
@@ -53,7 +79,7 @@ class StraightHeartbeat:
                 member = frame[at + 1 - size : at]
                 if not 0 < size <= _LONGEST_NAME or frame[at:] != _NO_INSTANCE_NO_TAGS:
                     return None
-            elif version == _CLASSIC:
+            else:
                 (size,) = _SHORT.unpack_from(frame, at)
                 at += 2 + size
                 group = frame[at - size : at]
@@ -62,20 +88,8 @@ class StraightHeartbeat:
                 member = frame[at - member_size : at]
                 if size <= 0 or member_size < 0 or frame[at:] != _NO_INSTANCE:
                     return None
-            else:
-                return None
-            is_well = self._is_well(str(group, "utf-8"), str(member, "utf-8"), generation)
+            group_id = str(group, "utf-8")
+            classic = self._broker.groups.shard(group_id).classic
+            return classic.seat(group_id, str(member, "utf-8"), generation)
         except (ApiError, IndexError, UnicodeDecodeError, error):
             return None
-        if not is_well:
-            return None
-        if version == _FLEXIBLE:
-            return (_FLEXIBLE_ANSWER.pack(_FLEXIBLE_ANSWER.size - 4, correlation_id, 0, 0, 0, 0),)
-        return (_CLASSIC_ANSWER.pack(_CLASSIC_ANSWER.size - 4, correlation_id, 0, 0),)
-
-    def _is_well(self, group_id: str, member_id: str, generation: int) -> bool:
-        broker = self._broker
-        shard = broker.groups.settled_shard(group_id)
-        return shard is not None and shard.classic.renew_if_well(
-            group_id, member_id, generation, now=broker.clock.now()
-        )

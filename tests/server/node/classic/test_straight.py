@@ -7,6 +7,7 @@ import pytest
 
 from klamm.base.errors import ErrorCode
 from klamm.protocol.messages.heartbeat import HeartbeatRequest
+from klamm.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from klamm.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -113,6 +114,7 @@ def test_both_paths_give_the_same_answer_to_a_heartbeat(
     member = stable(client, new_name)
 
     by_either = raw_answers(client, heartbeats(new_name, member), version)
+    assert by_either == raw_answers(client, heartbeats(new_name, member), version)
     monkeypatch.setattr(StraightHeartbeat, "answer", lambda *_: None)
     by_handler = raw_answers(client, heartbeats(new_name, member), version)
 
@@ -166,15 +168,25 @@ def test_who_must_join_again_is_told_so(
     client: WireClient, connect: Connect, new_name: str
 ) -> None:
     member = stable(client, new_name)
+    request = HeartbeatRequest(group_id=new_name, generation_id=1, member_id=member)
+    assert error(client.ask(request).error_code) is ErrorCode.NONE
     another = connect()
     answer = another.ask(a_join(new_name))
     another.send(a_join(new_name, answer.member_id))
     wait_for_state(client, new_name, "PreparingRebalance")
 
-    request = HeartbeatRequest(group_id=new_name, generation_id=1, member_id=member)
     beat = client.ask(request)
 
     assert error(beat.error_code) is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_who_is_no_longer_a_member_is_told_so(client: WireClient, new_name: str) -> None:
+    member = stable(client, new_name)
+    beat = HeartbeatRequest(group_id=new_name, generation_id=1, member_id=member)
+    assert error(client.ask(beat).error_code) is ErrorCode.NONE
+    client.ask(LeaveGroupRequest(group_id=new_name, members=[MemberIdentity(member_id=member)]))
+
+    assert error(client.ask(beat).error_code) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def test_static_members_are_served_by_the_handler(

@@ -13,6 +13,7 @@ from klamm.coordinator.group.classic.group import ClassicGroup
 from klamm.coordinator.group.classic.joining import Join, Joining
 from klamm.coordinator.group.classic.member import Client, Member
 from klamm.coordinator.group.classic.rounds import Rounds
+from klamm.coordinator.group.classic.seat import Seat
 from klamm.coordinator.group.classic.states import (
     COMPLETING_REBALANCE,
     DEAD,
@@ -128,16 +129,13 @@ class ClassicGroups:
         is_forming = group.state is PREPARING_REBALANCE
         return Outcome(replies=((token, _REJOIN if is_forming else _ALIVE),))
 
-    def renew_if_well(self, group_id: str, member_id: str, generation: int, *, now: Ms) -> bool:
-        """A heartbeat in short: False, and nothing done, where there is more to say than that all is well."""
+    def seat(self, group_id: str, member_id: str, generation: int) -> Seat | None:
+        """For one whose heartbeats, as things are, need no other answer than that all is well."""
         group = self.find(group_id)
-        if group is None or group.generation != generation or group.state is PREPARING_REBALANCE:
-            return False
-        member = group.members.get(member_id)
-        if member is None:
-            return False
-        self.rounds.keep_session(member, now)
-        return True
+        member = group.members.get(member_id) if group is not None else None
+        if group is None or member is None:
+            return None
+        return Seat(self._shard.groups, group, member, generation, self._shard.deadlines)
 
     def leave(
         self,
