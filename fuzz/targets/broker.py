@@ -100,7 +100,7 @@ class _Stage:
             broker.quorum.create_topics(CreateTopicsRequest(topics=topics))
         )
         listener = cast(Listener, _Listener())
-        self._dispatch = Dispatcher(broker, broker.apis_of(listener), broker.tasks)
+        self._dispatch = Dispatcher(broker, broker.apis_of(listener), broker.tasks).dispatch
 
     def end(self) -> None:
         self.close()

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from fuzz.target import Target
 from klamm.base.errors import CorruptFrame
-from klamm.server.network.connection import PARKED, Answer, Connection, Parked
+from klamm.server.network.connection import PARKED, Answer, Buffer, Connection, Parked
 from klamm.server.network.limits import Limits
 from klamm.server.network.listener import Listener
 from klamm.server.network.long_answer import LongAnswer
@@ -75,10 +75,10 @@ class _Socket:
     def __init__(self) -> None:
         self.takes = True
 
-    def send(self, data: memoryview, flags: int) -> int:
+    def send(self, data: Buffer, flags: int = 0) -> int:
         if not self.takes:
             raise BlockingIOError
-        return min(len(data), 1000)
+        return min(len(data), 700)
 
 
 class _Zeros:

@@ -104,7 +104,7 @@ class Connection(asyncio.BufferedProtocol):
         self._outbox = shared.outbox
         self._max_size = shared.limits.max_request_bytes
         self._transport: asyncio.Transport | None = None
-        # The transport's own: for long answers, while it has nothing to send itself.
+        # The transport's own, for answers that go past it, while it has nothing to send itself.
         self._socket = client
         self._has_asked = False
         self._blocked = 0
@@ -199,7 +199,7 @@ class Connection(asyncio.BufferedProtocol):
         if answer is not None:
             if isinstance(answer, tuple) and self._blocked == _WAITING and not self._out:
                 # As in `_take`: the only one, nothing to gather.
-                self._transport.write(answer[0])
+                self._send(answer[0])
             else:
                 self._queue(answer)
                 if self._out:
@@ -327,8 +327,7 @@ class Connection(asyncio.BufferedProtocol):
             if isinstance(answer, tuple):
                 if at == end and not self._out and not self._blocked:
                     # The only one, as nearly always: nothing to gather.
-                    assert self._transport is not None
-                    self._transport.write(answer[0])
+                    self._send(answer[0])
                     return
                 self._gather(answer)
             elif isinstance(answer, Parked):
@@ -396,6 +395,19 @@ class Connection(asyncio.BufferedProtocol):
         self._pause()
 
     # -- answers --------------------------------------------------------------------------------------------------
+
+    def _send(self, answer: Buffer) -> None:
+        """Past the transport, which has nothing to send as long as the client is not choked; it takes what is left."""
+        try:
+            sent = self._socket.send(answer)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            # The transport will hear of it, too.
+            return
+        if sent < len(answer):
+            assert self._transport is not None
+            self._transport.write(memoryview(answer)[sent:])
 
     def _queue(self, answer: Answer) -> None:
         if isinstance(answer, LongAnswer):
