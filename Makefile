@@ -49,10 +49,9 @@ setup: .venv/.ready ## prepare .venv and nothing else
 test: setup ## every test but those that need foreign clients, a real Kafka or Spark
 	@$(BIN)/pytest -n 2 -m "not compat and not oracle and not spark"
 
-# File by file and in order: the long ones come early. Each worker has one session for all its files; with one more of
-# them than small machines have processors, none idles while tests wait. PySpark leaves sockets to the garbage
-# collector, which comes at any time.
-SPARK_WORKERS := -n 3 --dist loadfile --no-loadscope-reorder -W "ignore:unclosed <socket:ResourceWarning"
+# File by file and in order: the long ones come early. Each worker has one session for all its files. PySpark leaves
+# sockets to the garbage collector, which comes at any time.
+SPARK_WORKERS := -n 2 --dist loadfile --no-loadscope-reorder -W "ignore:unclosed <socket:ResourceWarning"
 
 .PHONY: spark
 spark: setup ## pipelines on a real Spark

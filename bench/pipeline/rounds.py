@@ -46,6 +46,7 @@ class Plan:
     records: int
     rounds: int
     # A tenth is enough for the compilers of both JVMs to see every path, and the fill before it is the larger part.
+    # None at all where only the result counts.
     warm_up_share: float = 0.1
 
     @property
@@ -70,7 +71,7 @@ def compare(
                 progress(f"filling {target.name} with {count:,} records")
                 made.append((target, topic))
                 clicks.fill(target, topic, count)
-        for job in jobs:
+        for job in jobs if plan.warm_up_share else ():
             for target in targets:
                 progress(f"warming up {target.name}: {job.name}")
                 _take(spark, job, target, small, plan.warm_up_records)

@@ -12,6 +12,7 @@ import uvloop
 from klamm.base.settings.load import load
 from klamm.log.disk import Disk
 from klamm.server.node import Node
+from support.brokers import free_port
 
 T = TypeVar("T")
 
@@ -22,7 +23,8 @@ class RunningNode:
     def __init__(
         self, data: Path, settings: dict[str, object] | None = None, *, disk: Disk | None = None
     ) -> None:
-        wanted = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": data, **(settings or {})}
+        listener = f"PLAINTEXT://127.0.0.1:{free_port()}"
+        wanted = {"listeners": listener, "log.dirs": data, **(settings or {})}
         self.settings = load(overrides=[f"{name}={value}" for name, value in wanted.items()])
         self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)

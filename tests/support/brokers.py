@@ -68,7 +68,7 @@ class Broker:
 def start_klamm(
     *,
     home: Path | None = None,
-    port: int = 0,
+    port: int | None = None,
     settings: Mapping[str, object] | None = None,
     config: Path | None = None,
 ) -> Broker:
@@ -79,7 +79,9 @@ def start_klamm(
     home = home or Path(tempfile.mkdtemp(prefix="klamm-test-"))
     data_dir = home / "data"
     klamm = Path(sys.executable).with_name("klamm")
-    place = ["--port", port, "--data", data_dir] if config is None else ["--config", config]
+    place = ["--port", port or free_port(), "--data", data_dir]
+    if config is not None:
+        place = ["--config", config]
     command = [str(word) for word in (klamm, "serve", "--json", *place)]
     for key, value in (settings or {}).items():
         command += ["--set", f"{key}={value}"]

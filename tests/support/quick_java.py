@@ -10,8 +10,12 @@ from pathlib import Path
 from support import cache as kept
 
 _BUILD_SECONDS = 300
-# A short life: what the second compiler and a collector of many threads would gain comes too late.
-_SHORT_LIFE = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# A short life: what the second compiler and a collector of many threads would gain comes too late, and the classes of
+# the jars that we chose need no second look.
+_SHORT_LIFE = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
 _ARCHIVE = "spark.jsa"
 
 

@@ -1,9 +1,8 @@
 """`klamm table`: a topic is kept as a table, by a pipeline like any other."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from confluent_kafka import Producer
 
 from cli.commands import Answer
 from klamm.cli.adhoc.table import default_table, file_of, pipeline_name
+from klamm.pipeline.running import runner
 from klamm.pipeline.spec import TableSink, TopicSource, parse
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 Klamm = Callable[..., Answer]
 Topic = Callable[..., str]
-COMMAND = str(Path(sys.executable).with_name("klamm"))
 
 
 @pytest.mark.parametrize(
@@ -42,25 +41,30 @@ def test_long_topics_have_pipelines_of_their_own() -> None:
 
 @pytest.mark.spark
 def test_topic_is_in_the_table_and_the_next_call_goes_on(
-    bootstrap: str, topic: Topic, spark: "SparkSession", warehouse: Path
+    bootstrap: str,
+    topic: Topic,
+    klamm: Klamm,
+    spark: "SparkSession",
+    warehouse: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(runner, "run", partial(runner.run, spark=spark))
     topic("table.clicks", b'{"user": "ann", "ms": 5}', b'{"user": "bob", "ms": 7}', b"{broken")
-    command = [COMMAND, "table", "table.clicks", "--once", "-b", bootstrap]
-    command += ["--warehouse", str(warehouse)]
+    command = ("table", "table.clicks", "--once", "--warehouse", str(warehouse))
 
-    first = subprocess.run(command, capture_output=True, text=True, check=False)
+    first = klamm(*command)
     producer = Producer({"bootstrap.servers": bootstrap})
     producer.produce("table.clicks", b'{"user": "eve", "ms": 9, "new": 1}', partition=1)
     assert producer.flush(20) == 0
-    second = subprocess.run(command, capture_output=True, text=True, check=False)
+    second = klamm(*command)
 
-    assert first.returncode == 0, first.stderr
-    assert "table.clicks: user string, ms bigint (learned from 3 records)" in first.stderr
-    assert "1 of them are no JSON objects: such records are left out" in first.stderr
+    assert first.code == 0, first.err
+    assert "table.clicks: user string, ms bigint (learned from 3 records)" in first.err
+    assert "1 of them are no JSON objects: such records are left out" in first.err
     question = f"klamm sql --warehouse {warehouse} "
-    assert f'{question}"SELECT * FROM lake.default.table_clicks LIMIT 10"' in first.stderr
-    assert second.returncode == 0, second.stderr
-    assert "with the columns of" in second.stderr
+    assert f'{question}"SELECT * FROM lake.default.table_clicks LIMIT 10"' in first.err
+    assert second.code == 0, second.err
+    assert "with the columns of" in second.err
     rows = spark.sql("SELECT user, ms, _topic_partition, _offset FROM lake.default.table_clicks")
     found = sorted(tuple(row) for row in rows.collect())
     assert found == [("ann", 5, 0, 0), ("bob", 7, 1, 0), ("eve", 9, 1, 1)]
