@@ -46,7 +46,7 @@ class Plan:
     records: int
     rounds: int
     # A tenth is enough for the compilers of both JVMs to see every path, and the fill before it is the larger part.
-    # None at all where only the result counts.
+    # 0: no warm-up, where only the result counts.
     warm_up_share: float = 0.1
 
     @property

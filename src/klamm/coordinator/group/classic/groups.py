@@ -130,7 +130,7 @@ class ClassicGroups:
         return Outcome(replies=((token, _REJOIN if is_forming else _ALIVE),))
 
     def seat(self, group_id: str, member_id: str, generation: int) -> Seat | None:
-        """For one whose heartbeats, as things are, need no other answer than that all is well."""
+        """Where the heartbeats of this member in this generation are answered in short; None if it is no member."""
         group = self.find(group_id)
         member = group.members.get(member_id) if group is not None else None
         if group is None or member is None:
