@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _CLASSIC, _FLEXIBLE = 3, 4
 # Of a name whose length (plus one) takes one byte.
 _LONGEST_NAME = 127
-# What is remembered: at most 5 MB of what clients say.
+# What is remembered for each version: at most 5 MB of what clients say.
 _MOST_SEATS = 10_000
 _LONGEST_SAID = 512
 
