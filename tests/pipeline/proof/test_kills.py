@@ -78,5 +78,14 @@ def test_killed_driver_loses_and_doubles_nothing(stage: Stage, read_table: Table
     assert what_is_wrong(stage, read_table) == []
 
 
+def test_batch_that_is_repeated_changes_nothing(stage: Stage, read_table: TableReader) -> None:
+    stage.driver.wait_for_batches(1)
+    forgotten = stage.forget_last_commit()
+    stage.driver.wait_for_batches(1)
+
+    assert what_is_wrong(stage, read_table) == []
+    assert forgotten.exists(), "the batch was not repeated"
+
+
 def rows_by_id(stage: Stage, topic: str) -> dict[int, dict[str, Any]]:
     return {row["id"]: row for row in outputs.rows_of(stage.bootstrap, topic)}

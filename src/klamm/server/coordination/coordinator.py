@@ -183,7 +183,7 @@ class Coordinator(Generic[ShardT]):
         return [runtime.shard for runtime in self._runtimes.values()]
 
     def shard(self, name: str) -> ShardT:
-        """Who asks it directly writes nothing and sets no alarm earlier than those that are set."""
+        """Who asks it directly writes nothing and sets no alarm earlier than those that are set. ApiError if it is not here."""
         return self._runtime(self.partition_of(name)).shard
 
     def write_one(

@@ -135,7 +135,7 @@ class ClassicGroups:
         member = group.members.get(member_id) if group is not None else None
         if group is None or member is None:
             return None
-        return Seat(self._shard.groups, group, member, generation, self._shard.deadlines)
+        return Seat(self._shard.groups, group, member, generation, self.rounds)
 
     def leave(
         self,

@@ -6,18 +6,18 @@ it need not wait for what the shard has written and not yet committed.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 
 from klamm.base.clock import Ms
-from klamm.base.deadlines import Deadlines
 from klamm.coordinator.group.classic.group import ClassicGroup
 from klamm.coordinator.group.classic.member import Member
+from klamm.coordinator.group.classic.rounds import Rounds
 from klamm.coordinator.group.classic.states import PREPARING_REBALANCE
 from klamm.coordinator.group.kind import Group
 
 
 class Seat:
-    __slots__ = ("_generation", "_group", "_groups", "_member", "_sessions")
+    __slots__ = ("_generation", "_group", "_groups", "_member", "_rounds")
 
     def __init__(
         self,
@@ -25,13 +25,13 @@ class Seat:
         group: ClassicGroup,
         member: Member,
         generation: int,
-        sessions: Deadlines[Hashable],
+        rounds: Rounds,
     ) -> None:
         self._groups = groups
         self._group = group
         self._member = member
         self._generation = generation
-        self._sessions = sessions
+        self._rounds = rounds
 
     def keep(self, now: Ms) -> bool:
         """A heartbeat in short: False, and nothing done, where there is more to say than that all is well."""
@@ -44,5 +44,5 @@ class Seat:
             or self._groups.get(group.group_id) is not group
         ):
             return False
-        self._sessions.set(member.session_key, now + member.session_timeout_ms)
+        self._rounds.keep_session(member, now)
         return True
