@@ -43,11 +43,8 @@ def main() -> None:
     bootstrap, topic, folder = sys.argv[1:]
     failures = Path(folder)
     topic_module.PartWriter = Flaky  # type: ignore[misc]
-    options = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
     spark = open_session(
-        SessionSettings(
-            name="flaky", master="local[2,3]", uses=(), driver_memory="512m", options=options
-        )
+        SessionSettings(name="flaky", master="local[2,3]", uses=(), driver_memory="512m")
     )
     place = Place(bootstrap=bootstrap, checkpoint="", warehouse="")
     sink = make_sink(
