@@ -23,7 +23,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
-        chosen = choose(options.only, big=options.big)
+        chosen = choose(options.only, big=options.big, clients=options.clients)
         reference = _reference(options.reference, options.reference_pid)
     except ValueError as mistake:
         parser.error(str(mistake))
@@ -56,10 +56,13 @@ def measure(chosen: Sequence[Workload], reference: Sequence[Target], plan: Plan)
     return results
 
 
-def choose(only: str | None, *, big: bool) -> list[Workload]:
+def choose(only: str | None, *, big: bool = False, clients: bool = False) -> list[Workload]:
     """ValueError for a name that is none."""
+    if clients:
+        return [workload for workload in workloads.ALL if workload.is_real_client]
     if only is None:
-        return [workload for workload in workloads.ALL if big or not workload.is_big]
+        usual = [workload for workload in workloads.ALL if not workload.is_real_client]
+        return [workload for workload in usual if big or not workload.is_big]
     by_name = {workload.name: workload for workload in workloads.ALL}
     names = [name.strip() for name in only.split(",")]
     unknown = [name for name in names if name not in by_name]
@@ -88,11 +91,11 @@ def _document(plan: Plan, results: Sequence[Result]) -> dict[str, object]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    lines = "\n".join(f"  {w.name:10}{w.about}" for w in workloads.ALL)
+    lines = "\n".join(f"  {w.name:18}{w.about}" for w in workloads.ALL)
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         description="Measure klamm, alone or beside a reference broker on this machine.",
-        epilog=f"workloads:\n{lines}\n\ngroups and idle run only with --big or by name. docs/performance.md explains the rest.",
+        epilog=f"workloads:\n{lines}\n\ngroups and idle run only with --big or by name, real clients with --clients. docs/performance.md explains the rest.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -115,6 +118,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--rounds", type=_count, default=3, metavar="N", help="the best one counts [default: 3]")
     add("--json", type=Path, metavar="FILE", help="also write everything to a file")
     add("--big", action="store_true", help="also what needs many partitions and connections")
+    add(
+        "--clients",
+        action="store_true",
+        help="real clients only; Java's need KAFKA_LIBS, the folder of Kafka's jars",
+    )
     return parser
 
 

@@ -27,3 +27,5 @@ class Workload:
     is_own_broker: bool = False
     # Only with --big.
     is_big: bool = False
+    # Only with --clients.
+    is_real_client: bool = False

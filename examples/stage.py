@@ -164,7 +164,7 @@ def a_stage(
         except CommandError as failure:
             raise Trouble(f"{failure.what}: {failure.why}") from failure
     try:
-        from klamm.pipeline.session import SessionSettings, open_session
+        from klamm.pipeline.session import SessionSettings, a_session
     except ImportError as missing:
         raise Trouble(
             f"{missing.name} is not installed: pip install 'klamm[pipeline]'"
@@ -177,11 +177,8 @@ def a_stage(
         print("Spark starts, which takes some seconds ...", file=sys.stderr, flush=True)
         warehouse = str(Path(folder, "lake"))
         settings = SessionSettings(name=name, uses=uses, warehouse=warehouse)
-        spark = open_session(settings, watch=watch)
-        try:
+        with a_session(settings, watch=watch) as spark:
             yield Stage(address, spark, Path(folder))
-        finally:
-            spark.stop()
 
 
 @contextmanager

@@ -1,7 +1,17 @@
 """The catalogue of workloads, in the order in which they run."""
 
 from bench.workload import Workload
-from bench.workloads import end_to_end, fetch, groups, idle, produce, start, topics, transactions
+from bench.workloads import (
+    clients,
+    end_to_end,
+    fetch,
+    groups,
+    idle,
+    produce,
+    start,
+    topics,
+    transactions,
+)
 
 # What makes many partitions comes last: a broker may be busy with their end for a while.
 ALL: tuple[Workload, ...] = (
@@ -21,4 +31,8 @@ ALL: tuple[Workload, ...] = (
     topics.CREATE,
     groups.MANY,
     idle.IDLE,
+    clients.JAVA_PRODUCE,
+    clients.JAVA_CONSUME,
+    clients.CONFLUENT_PRODUCE,
+    clients.CONFLUENT_CONSUME,
 )

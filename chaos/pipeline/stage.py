@@ -22,6 +22,8 @@ TableReader: TypeAlias = Callable[[str], Iterable[Mapping[str, Any]]]
 LOCAL = "local[2]"
 SETTLE_SECONDS = 600.0
 OPEN_SECONDS = 300.0
+# A transaction is open for some tens of milliseconds.
+MOMENT_SECONDS = 0.01
 
 
 class Stage:
@@ -96,7 +98,11 @@ class Stage:
                 return next((each.transactional_id for each in answer.transaction_states), None)
 
             return until(
-                first_open, "a transaction is open", seconds=OPEN_SECONDS, seen=self.driver.log
+                first_open,
+                "a transaction is open",
+                seconds=OPEN_SECONDS,
+                seen=self.driver.log,
+                every=MOMENT_SECONDS,
             )
 
     def wait_for_a_notice(self) -> None:

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-_POLL_SECONDS = 0.01
+_POLL_SECONDS = 0.2
 
 
 class TooLate(Exception):
@@ -19,12 +19,13 @@ def until(
     *,
     seconds: float,
     seen: Callable[[], str] = lambda: "",
+    every: float = _POLL_SECONDS,
 ) -> T:
-    """The first result that is true."""
+    """The first result that is true. Looking takes a processor that others need: `every` is short only for moments."""
     deadline = time.monotonic() + seconds
     while True:
         if found := attempt():
             return found
         if time.monotonic() > deadline:
             raise TooLate(f"not within {seconds:.0f} s: {what}\n{seen()}")
-        time.sleep(_POLL_SECONDS)
+        time.sleep(every)

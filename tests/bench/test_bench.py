@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from support.kafka_jars import classpath
+
 ROOT = Path(__file__).parents[2]
 
 PRODUCE_FIGURES = {
@@ -74,17 +76,38 @@ def test_the_report_file_holds_the_same_results_and_the_machine(
     assert set(document["machine"]) == {"cores", "system", "python"}
 
 
-def test_coordinators_are_measured_too() -> None:
-    done = bench("--only", "commit,transact", "--seconds", "0.1", "--rounds", "1")
+@pytest.mark.parametrize("only", ["commit,transact", "confluent-produce,confluent-consume"])
+def test_coordinators_and_real_clients_are_measured_too(only: str) -> None:
+    done = bench("--only", only, "--seconds", "0.1", "--rounds", "1")
 
     lines = lines_of(done)
 
-    assert list(lines) == ["commit", "transact"]
+    assert ",".join(lines) == only
     for line in lines.values():
         figures = line["klamm"]
         assert isinstance(figures, dict)
         assert figures["requests_per_second"] > 0
         assert figures["cpu_us_per_request"] > 0
+
+
+def test_clients_of_java_are_asked_for_by_the_variable_that_finds_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("KAFKA_LIBS", raising=False)
+
+    done = bench("--only", "java-produce", "--rounds", "1")
+
+    assert done.returncode == 1
+    assert "needs java, and Apache Kafka's jars in the folder that KAFKA_LIBS names" in done.stderr
+
+
+@pytest.mark.compat
+def test_clients_of_java_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_LIBS", classpath().removesuffix("/*"))
+
+    done = bench("--only", "java-produce,java-consume", "--seconds", "0.01", "--rounds", "1")
+
+    assert list(lines_of(done)) == ["java-produce", "java-consume"]
 
 
 def test_a_wrong_workload_is_refused_with_the_names_that_exist() -> None:

@@ -1,36 +1,53 @@
 """Examples as the very commands that their pages show."""
 
 import re
-import subprocess
+import runpy
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from examples.stage import Stage
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 PIPELINES = sorted(path.parent.name for path in EXAMPLES.glob("*/*.yaml"))
 
 
-def first_command_of(name: str) -> list[str]:
-    page = (EXAMPLES / name / "README.md").read_text()
-    found = re.search(r"^\.venv/bin/python (-m examples\.\w+)", page, re.MULTILINE)
-    assert found, f"the page of {name} shows no command"
-    return [sys.executable, *found[1].split()]
+def test_command_of_the_page_shows_the_result_and_that_it_is_right(
+    stage: "Stage", capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In this process, where the session is, and on a broker that can be looked at afterwards."""
+    page = (EXAMPLES / "activity" / "README.md").read_text()
+    command = re.search(r"^\.venv/bin/python -m (examples\.\w+)", page, re.MULTILINE)
+    assert command, "the page shows no command"
+    monkeypatch.setattr(sys, "argv", ["python", "-b", stage.bootstrap])
 
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module(command[1], run_name="__main__")
 
-@pytest.mark.spark
-@pytest.mark.parametrize("name", ["activity"])
-def test_command_of_the_page_shows_the_result_and_leaves_nothing_behind(name: str) -> None:
-    pytest.importorskip("pyspark")
-
-    done = subprocess.run(
-        first_command_of(name), cwd=ROOT, capture_output=True, text=True, check=False
+    assert ended.value.code == 0
+    assert (
+        "The result is what plain Python computes from the same records." in capsys.readouterr().out
     )
+    records = stage.records("activity.visits")
+    assert len(records) > 50
+    assert all(record.key in record.value.decode() for record in records), "the key is the user"
 
-    assert done.returncode == 0, done.stderr
-    assert "The result is what plain Python computes from the same records." in done.stdout
-    assert "Traceback" not in done.stderr
+
+def test_broker_of_its_own_serves_until_the_example_ends() -> None:
+    from examples.stage import running_klamm
+
+    from klamm.cli.connect import check_reachable
+    from klamm.cli.output import CommandError
+
+    with running_klamm() as address:
+        check_reachable(address)
+
+    with pytest.raises(CommandError):
+        check_reachable(address)
 
 
 @pytest.mark.parametrize("name", sorted(set(PIPELINES)))

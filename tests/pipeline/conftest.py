@@ -1,6 +1,7 @@
 """One broker and one Spark session for all tests of this folder. They start when the first test asks for them."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,14 @@ def spark(warehouse: Path) -> Iterator["SparkSession"]:
     pytest.importorskip("pyspark")
     yield shared_session()
     stop_shared_session()
+
+
+@pytest.fixture
+def in_the_session(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> None:
+    """`klamm pipeline run` in this process, in the session that is there."""
+    from klamm.pipeline.running import runner
+
+    monkeypatch.setattr(runner, "run", partial(runner.run, spark=spark))
 
 
 @pytest.fixture(scope="session")

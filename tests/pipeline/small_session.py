@@ -7,7 +7,8 @@ from klamm.pipeline.session import SessionSettings
 def small_session(warehouse: str) -> SessionSettings:
     return SessionSettings(
         name="test",
-        master="local[1]",
+        # One task at a time, and each may fail twice.
+        master="local[1,3]",
         uses=tuple(Use),
         warehouse=warehouse,
         driver_memory="1g",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -21,6 +22,9 @@ _LOOPBACK = "127.0.0.1"
 # Drivers of databases take Java's clock for times without a zone: it must be the session's, below.
 _CLOCK = "-Duser.timezone=UTC"
 _LOG_CONFIG = Path(__file__).with_name("log4j2.properties")
+_CHECKPOINT_FILES = (
+    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+)
 _EXTENSIONS = {
     Use.ICEBERG: "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
     Use.DELTA: "io.delta.sql.DeltaSparkSessionExtension",
@@ -70,6 +74,20 @@ def open_session(
     return builder.getOrCreate()
 
 
+@contextmanager
+def a_session(settings: SessionSettings, *, watch: Watcher | None = None) -> Iterator[SparkSession]:
+    """For as long as it is needed. A session that runs in this process already is used, and left as it is."""
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        yield running.newSession()
+        return
+    session = open_session(settings, watch=watch)
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
 def session_options(settings: SessionSettings, jars: Collection[Path]) -> dict[str, str]:
     """All that Spark is told, in Spark's names."""
     options = {
@@ -95,6 +113,8 @@ def session_options(settings: SessionSettings, jars: Collection[Path]) -> dict[s
         options["spark.sql.shuffle.partitions"] = "4"
         # The same for the state of a Delta table, which is computed at every commit.
         options["spark.databricks.delta.snapshotPartitions"] = "2"
+        # Spark's other way to write checkpoints starts a process of the system for each file that it looks at.
+        options["spark.sql.streaming.checkpointFileManagerClass"] = _CHECKPOINT_FILES
     if extensions := [_EXTENSIONS[use] for use in settings.uses if use in _EXTENSIONS]:
         options["spark.sql.extensions"] = ",".join(extensions)
     told = {**options, **_catalogs(settings), **settings.options}

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from confluent_kafka import Producer
 
 from cli.commands import Answer
 from klamm.cli.adhoc.table import default_table, file_of, pipeline_name
-from klamm.pipeline.running import runner
 from klamm.pipeline.spec import TableSink, TopicSource, parse
 
 if TYPE_CHECKING:
@@ -39,16 +37,14 @@ def test_long_topics_have_pipelines_of_their_own() -> None:
     assert pipeline_name("clicks") == "table.clicks"
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("in_the_session")
 def test_topic_is_in_the_table_and_the_next_call_goes_on(
     bootstrap: str,
     topic: Topic,
     klamm: Klamm,
     spark: "SparkSession",
     warehouse: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(runner, "run", partial(runner.run, spark=spark))
     topic("table.clicks", b'{"user": "ann", "ms": 5}', b'{"user": "bob", "ms": 7}', b"{broken")
     command = ("table", "table.clicks", "--once", "--warehouse", str(warehouse))
 

@@ -1,6 +1,5 @@
-"""`klamm pipeline run` as a process with a real Spark: seen, measured, refused twice, stopped, replayed."""
+"""`klamm pipeline run` as a process with a real Spark: seen, measured, refused twice, stopped; and what follows it."""
 
-import json
 import os
 import re
 import signal
@@ -75,7 +74,7 @@ def name(bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> str:
     return name
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("in_the_session")
 def test_run_from_its_first_batch_to_a_replay(
     pipeline: Klamm, home: Path, bootstrap: str, name: str
 ) -> None:
@@ -102,11 +101,10 @@ def test_run_from_its_first_batch_to_a_replay(
     assert [row["lag"] for row in pipeline("lag", name).rows] == [0]
 
     assert pipeline("replay", file, "--from", "30 minutes ago", "--execute").code == 0
-    with run_of(file, "--once", "-o", "json") as process:
-        out, _ = process.communicate()
+    again = pipeline("run", file, "--once", "-o", "json")
 
-    assert process.returncode == 0
-    assert json.loads(out.splitlines()[-1])["queries"][0]["input_records"] == 1
+    assert again.code == 0, again.err
+    assert again.rows[-1]["queries"][0]["input_records"] == 1
     written = sorted(record.value() for record in records_of(bootstrap, f"{name}-out"))
     assert written == [b"a", b"b", b"c", b"c"]
     assert runs.start_override(name) is None
@@ -129,21 +127,17 @@ def test_second_interrupt_ends_a_run_at_once(home: Path, name: str) -> None:
     assert ended.state is runs.State.STOPPED
 
 
-@pytest.mark.spark
-def test_plan_asks_spark_for_the_columns_of_every_view(home: Path, name: str) -> None:
+@pytest.mark.usefixtures("spark")
+def test_plan_asks_spark_for_the_columns_of_every_view(
+    pipeline: Klamm, home: Path, name: str
+) -> None:
     steps = 'steps: [{view: lengths, sql: "SELECT value, length(value) n FROM input"}]\n'
     file = files.write(home, PIPELINE.format(name=name) + steps)
 
-    done = subprocess.run(
-        [KLAMM, "pipeline", "plan", file, "--schemas"],
-        capture_output=True,
-        text=True,
-        timeout=MAX_SECONDS,
-        check=False,
-    )
+    planned = pipeline("plan", file, "--schemas")
 
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["schemas"] == {
+    assert planned.code == 0, planned.err
+    assert planned.rows[0]["schemas"] == {
         "input": "value string",
         "lengths": "value string, n int",
     }

@@ -1,6 +1,7 @@
 """A database as a source: each row lands once, whatever ends the landing when."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,32 +61,36 @@ def ids_in(spark: "SparkSession", landing: Landing) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("step", "column"), [*((step, "id") for step in STEPS), ("noted", "AT"), ("landed", "what")]
+    ("column", "steps"), [("id", STEPS), ("AT", ("noted",)), ("what", ("landed",))]
 )
 def test_landing_that_is_cut_anywhere_loses_and_repeats_no_row(
     spark: "SparkSession",
     postgresql: PostgreSql,
     table: str,
     tmp_path: Path,
-    step: str,
     column: str,
+    steps: tuple[str, ...],
 ) -> None:
+    """One heir after the other is cut, each a step later than the one before."""
     source = a_source(postgresql, incremental=column)
     insert(postgresql, 1, 2)
     Landing(spark, source, str(tmp_path)).land_all()
-    insert(postgresql, 3, 4)
 
-    def cut(reached: str) -> None:
-        if reached == step:
-            raise Cut
-
-    with pytest.raises(Cut):
-        Landing(spark, source, str(tmp_path), reached=cut).land_all()
-    insert(postgresql, 5)
+    for number, step in enumerate(steps, 3):
+        insert(postgresql, number)
+        with pytest.raises(Cut):
+            Landing(spark, source, str(tmp_path), reached=partial(cut_at, step)).land_all()
+    last = 3 + len(steps)
+    insert(postgresql, last)
     heir = Landing(spark, source, str(tmp_path))
     heir.land_all()
 
-    assert ids_in(spark, heir) == [1, 2, 3, 4, 5]
+    assert ids_in(spark, heir) == list(range(1, last + 1))
+
+
+def cut_at(step: str, reached: str) -> None:
+    if reached == step:
+        raise Cut
 
 
 def test_round_takes_about_as_many_rows_as_allowed_and_never_parts_rows_of_one_value(

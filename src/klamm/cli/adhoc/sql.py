@@ -88,7 +88,7 @@ def sql(
     lake = warehouse or runs.warehouse()
     with (
         speaking(bootstrap, client) as looker,
-        a_session(lake, needs_avro=format is RecordFormat.AVRO) as spark,
+        spark_for_tables(lake, needs_avro=format is RecordFormat.AVRO) as spark,
     ):
         from klamm.pipeline.adhoc.asking import Desk, NothingOfThatName, WrongSql
         from klamm.pipeline.adhoc.topics import SchemaNeeded
@@ -144,31 +144,22 @@ def speaking(bootstrap: str, client: dict[str, str]) -> Iterator[Looker]:
 
 
 @contextmanager
-def a_session(warehouse: str, *, needs_avro: bool = False) -> Iterator[SparkSession]:
-    """Spark for one question. A session that runs in this process already is used, and left as it is."""
-    from pyspark.sql import SparkSession
-
+def spark_for_tables(warehouse: str, *, needs_avro: bool = False) -> Iterator[SparkSession]:
+    """Spark for one question."""
     from klamm.cli.pipeline.fetching import bring
     from klamm.pipeline.jars import Use, jars_for
     from klamm.pipeline.java import JavaMissing
-    from klamm.pipeline.session import SessionSettings, open_session
+    from klamm.pipeline.session import SessionSettings, a_session
 
-    running = SparkSession.getActiveSession()
-    if running is not None:
-        yield running.newSession()
-        return
     uses = (Use.TOPICS, Use.ICEBERG, *((Use.AVRO,) if needs_avro else ()))
     bring(jars_for(uses))
     notice("Spark starts (some seconds)")
     settings = SessionSettings(name="klamm sql", uses=uses, warehouse=warehouse, log_level="OFF")
     try:
-        spark = open_session(settings)
+        with a_session(settings) as spark:
+            yield spark
     except JavaMissing as missing:
         raise CommandError("Spark cannot start", why=str(missing)) from missing
-    try:
-        yield spark
-    finally:
-        spark.stop()
 
 
 def _print(answer: Answer, output: Format | None, limit: int) -> None:

@@ -83,7 +83,7 @@ def _schemas_of_spark(
     target = target_of(pipeline)
     bring(jars_for(plan.uses))
     notice("Spark starts to tell the schemas (some seconds)")
-    from klamm.pipeline.session import SessionSettings, open_session
+    from klamm.pipeline.session import SessionSettings, a_session
     from klamm.pipeline.steps.views import make_views
 
     place = Place(
@@ -103,12 +103,9 @@ def _schemas_of_spark(
     )
     try:
         complete = filled(pipeline, os.environ)
-        session = open_session(settings)
-        try:
+        with a_session(settings) as session:
             views = make_views(session, complete, place, folder=file.absolute().parent)
             return {name: _ddl(views.rows(name).schema) for name in _views(pipeline)}
-        finally:
-            session.stop()
     except BadPipeline as bad:
         raise mistakes(bad) from bad
     except Exception as error:
