@@ -278,7 +278,13 @@ def test_a_member_cannot_choose_what_it_reads(
 
 def test_a_watch_looks_again_until_it_is_stopped(broker: str, ask: Klamm, group: str) -> None:
     words = (KLAMM, "group", "lag", group, "-w", "-i", "0.1", "-b", broker)
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as watch:
+    with subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        text=True,
+        # Whoever runs tests in the background of a script has SIGINT ignored in all that they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as watch:
         assert watch.stdout is not None
         assert json.loads(watch.stdout.readline())["lag"] == 7
         ask("group", "reset-offsets", group, "--all-topics", "--to-latest", "--execute")

@@ -119,6 +119,14 @@ class NetworkSettings:
         hidden=True,
         doc="Time in which a request or an answer must be complete, or have moved on by 64 KiB.",
     )
+    busy_poll_us: int = setting(
+        "klamm.busy.poll.us",
+        Kind.INT,
+        100,
+        at_least=0,
+        hidden=True,
+        doc="Time for which a busy broker looks for the next request before it sleeps, on two cores or more; 0 for never.",
+    )
     max_request_partition_size_limit: int = setting(
         "max.request.partition.size.limit",
         Kind.INT,

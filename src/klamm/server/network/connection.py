@@ -54,6 +54,7 @@ class Connection(asyncio.BufferedProtocol):
         "_blocked",
         "_budget",
         "_buffers",
+        "_busy_poll",
         "_charged",
         "_dispatch",
         "_gathered",
@@ -102,6 +103,7 @@ class Connection(asyncio.BufferedProtocol):
         self._buffers = shared.buffers
         self._budget = shared.budget
         self._outbox = shared.outbox
+        self._busy_poll = shared.busy_poll
         self._max_size = shared.limits.max_request_bytes
         self._transport: asyncio.Transport | None = None
         # The transport's own, for answers that go past it, while it has nothing to send itself.
@@ -154,6 +156,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         self.last_active = self._time()
+        self._busy_poll.arrived()
         partial = self._partial
         if partial is not None:
             self._receive(partial, nbytes)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from klamm.base.settings.network import NetworkSettings
-from klamm.server.network.machine import file_limit, memory_limit
+from klamm.server.network.machine import cores, file_limit, memory_limit
 
 # queued.max.request.bytes is -1 unless somebody sets it. Kafka then has no limit; here it is a share of the memory.
 _SHARE_OF_MEMORY = 4
@@ -47,6 +47,8 @@ class Limits:
     turn_seconds: float = 10.0
     # What is left to send when a connection is closed.
     linger_seconds: float = 10.0
+    # How long the loop looks for the next request before it sleeps (busy_poll.py).
+    busy_poll_seconds: float = 0.0
 
 
 def limits_of(network: NetworkSettings) -> Limits:
@@ -63,6 +65,8 @@ def limits_of(network: NetworkSettings) -> Limits:
         max_idle_seconds=None if idle_ms < 0 else idle_ms / 1000,
         first_request_seconds=network.first_request_timeout_ms / 1000,
         frame_seconds=network.progress_timeout_ms / 1000,
+        # With a single core it would keep the client from asking.
+        busy_poll_seconds=network.busy_poll_us / 1e6 if cores() > 1 else 0.0,
         backlog=max(network.socket_listen_backlog_size, _LEAST_BACKLOG),
     )
 

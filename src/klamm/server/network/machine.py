@@ -1,4 +1,4 @@
-"""What the machine allows this process: memory and open files."""
+"""What the machine allows this process: memory, processor cores and open files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _CGROUP = Path("/sys/fs/cgroup")
+_CPU_QUOTA = _CGROUP / "cpu.max"
 # Version 2 of control groups, then version 1.
 _MEMORY_LIMITS = (_CGROUP / "memory.max", _CGROUP / "memory" / "memory.limit_in_bytes")
 
@@ -20,6 +21,16 @@ def memory_limit(limits: tuple[Path, ...] = _MEMORY_LIMITS) -> int:
         with suppress(OSError, ValueError):
             return min(physical, int(path.read_text()))
     return physical
+
+
+def cores(quota: Path = _CPU_QUOTA) -> float:
+    """How many cores this process may use, or the container if that is less."""
+    usable = len(os.sched_getaffinity(0))
+    # "max 100000", or no such file: nobody set a limit.
+    with suppress(OSError, ValueError):
+        microseconds, period = map(int, quota.read_text().split())
+        return min(usable, microseconds / period)
+    return usable
 
 
 def file_limit() -> int:

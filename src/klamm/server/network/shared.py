@@ -7,13 +7,14 @@ import logging
 from klamm.server.network.admission import Admission
 from klamm.server.network.budget import Budget
 from klamm.server.network.buffers import ReceiveBuffers
+from klamm.server.network.busy_poll import BusyPoll
 from klamm.server.network.complaints import Complaints
 from klamm.server.network.limits import Limits
 from klamm.server.network.long_answer import Outbox
 
 
 class Shared:
-    __slots__ = ("admission", "budget", "buffers", "complaints", "limits", "outbox")
+    __slots__ = ("admission", "budget", "buffers", "busy_poll", "complaints", "limits", "outbox")
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -22,6 +23,7 @@ class Shared:
         self.complaints = Complaints(logging.getLogger(__package__))
         self.budget = Budget(limits, self.buffers, self.complaints)
         self.outbox = Outbox()
+        self.busy_poll = BusyPoll(limits.busy_poll_seconds)
 
     def close(self) -> None:
         self.budget.close()
