@@ -57,13 +57,20 @@ SPARK_WORKERS := -n 2 --dist loadfile --no-loadscope-reorder -W "ignore:unclosed
 spark: setup ## pipelines on a real Spark
 	@$(BIN)/pytest $(SPARK_WORKERS) -m spark tests/pipeline tests/examples
 
+# More workers than cores: these tests wait for other processes half of the time.
+WAITING_WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
+
+.PHONY: foreign
+foreign: setup ## oracle and compat in one go
+	@$(BIN)/pytest $(WAITING_WORKERS) -m "oracle or compat"
+
 .PHONY: oracle
 oracle: setup ## klamm's bytes and answers against Java's serializers and a real Apache Kafka
-	@$(BIN)/pytest -m oracle
+	@$(BIN)/pytest $(WAITING_WORKERS) -m oracle
 
 .PHONY: compat
 compat: setup ## real clients against klamm: Python, Java, C, JavaScript, Go
-	@$(BIN)/pytest -m compat
+	@$(BIN)/pytest $(WAITING_WORKERS) -m compat
 
 .PHONY: lint
 lint: setup ## format, lint and types

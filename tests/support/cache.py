@@ -17,13 +17,12 @@ def root() -> Path:
     return Path(home) if home else Path.home() / ".cache" / "klamm"
 
 
-def directory(name: str, fill: Callable[[Path], None], *, under: Path | None = None) -> Path:
+def directory(name: str, fill: Callable[[Path], None]) -> Path:
     """The cached directory `name`; when it is not there yet, `fill` makes its content.
 
-    It appears whole or not at all, and only one of several parallel test processes fills it. `under` is another place
-    for what only makes sense there.
+    It appears whole or not at all, and only one of several parallel test processes fills it.
     """
-    wanted = (under or root()) / name
+    wanted = root() / name
     if wanted.is_dir():
         return wanted
     wanted.parent.mkdir(parents=True, exist_ok=True)
