@@ -47,7 +47,7 @@ setup: .venv/.ready ## prepare .venv and nothing else
 
 .PHONY: test
 test: setup ## every test but those that need foreign clients, a real Kafka or Spark
-	@$(BIN)/pytest -n 2 -m "not compat and not oracle and not spark"
+	@$(BIN)/pytest -n 3 -m "not compat and not oracle and not spark"
 
 # File by file and in order: the long ones come early. Each worker has one session for all its files. PySpark leaves
 # sockets to the garbage collector, which comes at any time.

@@ -25,7 +25,7 @@ class Arrivals:
     async def come(self, count: int, *, apart: float) -> None:
         for _ in range(count):
             self.now += apart
-            self.poll.arrived()
+            self.poll.handled()
             await asyncio.sleep(0)
 
     async def nothing_comes_for(self, seconds: float) -> None:
@@ -40,7 +40,7 @@ def run(test: Callable[[Arrivals], Awaitable[None]], window: float = WINDOW) -> 
 
 def test_requests_that_follow_closely_keep_the_loop_awake() -> None:
     async def test(arrivals: Arrivals) -> None:
-        await arrivals.come(9, apart=0.5)
+        await arrivals.come(9, apart=2.5)
 
         assert arrivals.poll.is_looking
         await arrivals.come(100, apart=0.9)
@@ -49,7 +49,7 @@ def test_requests_that_follow_closely_keep_the_loop_awake() -> None:
     run(test)
 
 
-@pytest.mark.parametrize("apart", [1.0, 5.0])
+@pytest.mark.parametrize("apart", [3.0, 50.0])
 def test_requests_with_time_between_them_do_not(apart: float) -> None:
     async def test(arrivals: Arrivals) -> None:
         await arrivals.come(100, apart=apart)
@@ -62,7 +62,7 @@ def test_requests_with_time_between_them_do_not(apart: float) -> None:
 def test_one_pause_among_close_requests_begins_the_count_again() -> None:
     async def test(arrivals: Arrivals) -> None:
         await arrivals.come(8, apart=0.5)
-        await arrivals.come(1, apart=2.0)
+        await arrivals.come(1, apart=5.0)
         await arrivals.come(7, apart=0.5)
 
         assert not arrivals.poll.is_looking
@@ -72,17 +72,34 @@ def test_one_pause_among_close_requests_begins_the_count_again() -> None:
     run(test)
 
 
-def test_a_look_in_vain_ends_it_until_requests_follow_closely_again() -> None:
-    async def test(arrivals: Arrivals) -> None:
-        await arrivals.come(9, apart=0.5)
-
-        await arrivals.nothing_comes_for(WINDOW)
-
-        assert not arrivals.poll.is_looking
-        await arrivals.come(8, apart=0.5)
-        assert not arrivals.poll.is_looking
+async def requests_until_it_looks(arrivals: Arrivals) -> int:
+    await arrivals.come(1, apart=50.0)
+    count = 0
+    while not arrivals.poll.is_looking:
         await arrivals.come(1, apart=0.5)
-        assert arrivals.poll.is_looking
+        count += 1
+    return count
+
+
+def test_looks_in_vain_make_it_wait_for_more_requests_each_time() -> None:
+    async def test(arrivals: Arrivals) -> None:
+        counts = []
+        for _ in range(10):
+            counts.append(await requests_until_it_looks(arrivals))
+            await arrivals.nothing_comes_for(WINDOW)
+            assert not arrivals.poll.is_looking
+
+        assert counts == [8, 16, 32, 64, 128, 256, 512, 1024, 1024, 1024]
+
+    run(test)
+
+
+def test_a_look_that_found_as_many_requests_as_it_took_to_begin_is_forgiven_its_end() -> None:
+    async def test(arrivals: Arrivals) -> None:
+        for found, expected in ((0, 8), (7, 16), (8, 32), (0, 8)):
+            assert await requests_until_it_looks(arrivals) == expected
+            await arrivals.come(found, apart=0.5)
+            await arrivals.nothing_comes_for(WINDOW)
 
     run(test)
 

@@ -156,7 +156,6 @@ class Connection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         self.last_active = self._time()
-        self._busy_poll.arrived()
         partial = self._partial
         if partial is not None:
             self._receive(partial, nbytes)
@@ -168,6 +167,7 @@ class Connection(asyncio.BufferedProtocol):
             self._write()
         if nbytes >= _LARGE_READ:
             self._give_way(nbytes)
+        self._busy_poll.handled()
 
     def eof_received(self) -> bool:
         return False
