@@ -1,4 +1,4 @@
-"""Whatever the bytes of a commit or a heartbeat say, their straight paths leave it to the handlers and never fail."""
+"""Whatever the bytes of a request say, the straight paths leave it to the handlers and never fail."""
 
 import random
 
@@ -10,11 +10,18 @@ from klamm.protocol.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from klamm.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from klamm.server.straight.commit import StraightCommit
 from klamm.server.straight.heartbeat import StraightHeartbeat
-from server.asking import Topic
+from klamm.server.straight.produce import StraightProduce
+from server.asking import Topic, a_batch, fetched
+from server.conftest import MakeTopic
 from server.running_node import RunningNode
-from server.wire_client import request_frame
+from server.wire_client import WireClient, request_frame
 
 _CLIENT = "wire"
 _HEADER_SIZE = 10
@@ -54,6 +61,30 @@ def test_damaged_commit_is_left_to_the_handler(
         }
 
     assert node.call(answers) == {None}
+
+
+@pytest.mark.parametrize("version", [9, 12, 13])
+def test_damaged_produce_to_several_partitions_is_left_to_the_handler_or_refused(
+    node: RunningNode, client: WireClient, make_topic: MakeTopic, version: int
+) -> None:
+    """Whatever still is a request is answered as the handler would: each batch has a checksum."""
+    topic = make_topic(2)
+    batches = [PartitionProduceData(index=index, records=bytes(a_batch())) for index in (0, 1)]
+    asked = TopicProduceData(name=topic.name, topic_id=topic.id, partition_data=batches)
+    frame = request_frame(ProduceRequest(acks=-1, topic_data=[asked]), version, client_id=_CLIENT)
+    chance = random.Random(version)
+
+    def answers() -> list[object]:
+        path = StraightProduce(node.node.broker)
+        return [
+            path.answer(damaged(frame, chance), version, 7, len(_CLIENT)) for _ in range(_TRIES)
+        ]
+
+    straight = [answer for answer in node.call(answers) if answer is not None]
+
+    assert 0 < len(straight) < _TRIES
+    values = [fetched(client, topic, partition=index, max_bytes=1 << 30) for index in (0, 1)]
+    assert {value for each in values for value in each} == {b"value"}
 
 
 @pytest.mark.parametrize("version", [3, 4])

@@ -12,9 +12,11 @@ from klamm.protocol.messages.produce import (
 from klamm.protocol.records.batch import Codec
 from klamm.server.network.connection import Answer
 from klamm.server.straight.produce import StraightProduce
-from server.asking import NO_TOPIC, Topic, a_batch, a_produce, append, fetched, offset_at
+from server.asking import NO_TOPIC, Topic, a_batch, a_fetch, a_produce, append, fetched, offset_at
 from server.conftest import MakeTopic, create_topic, delete_topic, set_config
+from server.running_node import RunningNode
 from server.wire_client import WireClient, request_frame
+from support.patience import eventually
 
 pytestmark = pytest.mark.usefixtures("node")
 
@@ -126,6 +128,22 @@ def many_or_none(topic: Topic) -> Iterator[ProduceRequest]:
     yield a_produce_of((NO_TOPIC, [(0, a_batch())]), (topic, [(0, with_damage(a_batch()))]))
 
 
+def several_partitions(topic: Topic) -> Iterator[ProduceRequest]:
+    yield a_produce_of((topic, [(0, idempotent(0)), (1, idempotent(0))]), acks=-1)
+    yield a_produce_of((topic, [(1, idempotent(0)), (0, idempotent(1))]))
+    yield a_produce_of((topic, [(0, idempotent(9)), (1, a_batch())]))
+    yield a_produce_of((topic, [(0, a_batch()), (1, with_damage(a_batch())), (0, a_batch(b"y"))]))
+    yield a_produce_of((topic, [(0, a_batch(b"large" * 50_000)), (1, a_batch(b"x" * 2_000_000))]))
+    yield a_produce_of((topic, [(0, a_batch()), (2, a_batch())]))
+    yield a_produce_of((topic, [(0, a_batch()), (1, None)]))
+    yield a_produce_of((topic, [(0, a_batch()), (1, bytearray(b"abc"))]))
+    yield a_produce_of((topic, [(0, a_batch()), (1, a_batch())]), acks=2)
+    yield a_produce_of((topic, [(n % 2, a_batch()) for n in range(126)]))
+    yield a_produce_of((topic, [(n % 2, a_batch()) for n in range(127)]))
+    transactional = a_batch(transactional=True, producer_id=8, producer_epoch=0, base_sequence=0)
+    yield a_produce_of((topic, [(0, a_batch()), (1, transactional)]))
+
+
 def answers(client: WireClient, topic: Topic, requests: Requests, version: int) -> list[bytes]:
     """The raw answers, with the topic's name and id taken out so that two topics can be compared."""
     raw = []
@@ -147,6 +165,7 @@ def answers(client: WireClient, topic: Topic, requests: Requests, version: int) 
         odd_acks,
         transactions,
         many_or_none,
+        several_partitions,
     ],
 )
 def test_both_paths_give_the_same_answer(
@@ -173,6 +192,23 @@ def test_the_usual_request_takes_the_straight_path(
     assert [answer is not None for answer in answered] == [version in STRAIGHT]
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("second", [a_batch(), with_damage(a_batch())], ids=["good", "refused"])
+def test_several_partitions_take_the_straight_path_even_if_one_is_refused(
+    client: WireClient,
+    make_topic: MakeTopic,
+    answered: list[Answer | None],
+    version: int,
+    second: bytearray,
+) -> None:
+    topic = make_topic(2)
+
+    client.ask(a_produce_of((topic, [(0, a_batch()), (1, second)])), version)
+
+    assert [answer is not None for answer in answered] == [version in STRAIGHT]
+    assert offset_at(client, topic, -1) == 1
+
+
 def test_a_client_without_a_name_is_served_by_the_handler(
     client: WireClient, topic: Topic, answered: list[Answer | None]
 ) -> None:
@@ -195,6 +231,41 @@ def test_a_topic_made_again_under_its_name_gets_what_is_sent_to_it(
 
     assert fetched(client, new) == [b"new"]
     assert to_the_old_id.responses[0].partition_responses[0].error_code == 100
+
+
+def test_several_partitions_of_a_topic_made_again_get_what_is_sent_to_them(
+    client: WireClient, make_topic: MakeTopic
+) -> None:
+    old = make_topic(2)
+    client.ask(a_produce_of((old, [(0, a_batch(b"old")), (1, a_batch(b"old"))])), 12)
+    delete_topic(client, old)
+    new = create_topic(client, old.name, 2)
+
+    client.ask(a_produce_of((new, [(0, a_batch(b"new")), (1, a_batch(b"new"))])), 12)
+    to_the_old_id = client.ask(a_produce_of((old, [(0, a_batch()), (1, a_batch())])), 13)
+
+    assert fetched(client, new) == [b"new"]
+    assert [each.error_code for each in to_the_old_id.responses[0].partition_responses] == [100] * 2
+
+
+def until_parked(node: RunningNode, count: int) -> None:
+    def look() -> None:
+        assert node.call(lambda: len(node.node.broker.fetches)) == count
+
+    eventually(look)
+
+
+def test_a_fetch_that_waits_is_given_what_comes_to_one_of_several_partitions(
+    client: WireClient, make_topic: MakeTopic, node: RunningNode
+) -> None:
+    topic = make_topic(2)
+    with WireClient(node.address) as reader:
+        reader.send_frame(request_frame(a_fetch(topic, max_wait_ms=30_000), 12))
+        until_parked(node, 1)
+
+        client.ask(a_produce_of((topic, [(0, a_batch(b"x")), (1, a_batch(b"y"))])))
+
+        assert b"x" in reader.receive_frame()
 
 
 def test_settings_that_change_hold_for_the_next_batch(

@@ -194,7 +194,7 @@ def _append(
             admission.check_guard(partition)
         appended = partition.append(records, acks=request.acks, now=call.now)
     except ApiError as e:
-        return _refusal(data.index, e, log)
+        return refusal(data.index, e, log)
     call.broker.appended(partition)
     return PartitionProduceResponse(
         index=data.index,
@@ -217,7 +217,7 @@ _WITHOUT_LOG_START = (
 )
 
 
-def _refusal(index: int, error: ApiError, partition: Partition | None) -> PartitionProduceResponse:
+def refusal(index: int, error: ApiError, partition: Partition | None) -> PartitionProduceResponse:
     response = PartitionProduceResponse(index=index, error_code=error.code, base_offset=-1)
     if error.code in _WORDED or isinstance(error, NotABatch | RefusedInWords):
         response.error_message = error.message

@@ -10,32 +10,24 @@ from struct import Struct, error
 from typing import TYPE_CHECKING
 
 from klamm.base.errors import ApiError
-from klamm.protocol.records.batch import (
-    ATTRIBUTES_AT,
-    HEADER_SIZE,
-    PRODUCER_ID_AT,
-    TRANSACTIONAL,
-)
+from klamm.protocol.records.batch import TRANSACTIONAL
 from klamm.replication.partition import Partition
-from klamm.replication.verification import is_open
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 from klamm.server.network.connection import Answer
+from klamm.server.straight.batches import ATTRIBUTES_AT, is_admitted, read_size
+from klamm.server.straight.produce_many import FIRST_WITH_TOPIC_IDS, StraightProduceMany
 from klamm.server.straight.routes import SIZE_BY_ID, find_by_id, find_by_name
 
 if TYPE_CHECKING:
     from klamm.server.broker import Broker
 
 _FIRST_FLEXIBLE = 9
-_FIRST_WITH_TOPIC_IDS = 13
 _LAST = 13
 
 # The last byte of the transactional id (or its length, if it is null or empty), acks, timeout, count of topics (plus one).
 _unpack_start = Struct(">BhiB").unpack_from
 # Of a transactional id whose length (plus one) takes one byte.
 _LONGEST_ID = 127
-_PRODUCER = Struct(">qh")
-# The byte of a batch's attributes that has bits in it.
-_ATTRIBUTES_AT = ATTRIBUTES_AT + 1
 
 
 class _Route:
@@ -58,6 +50,7 @@ class StraightProduce:
         self._broker = broker
         self._now = broker.clock.now
         self._waiting = broker.fetches.parked
+        self._many = StraightProduceMany(broker)
         self._routes: dict[bytes, _Route] = {}
         self._routes_by_id: dict[bytes, _Route] = {}
         broker.on_partitions_changed(self.forget_routes)
@@ -84,7 +77,7 @@ class StraightProduce:
             at += 9
             if topics != 2 or not acks:
                 return None
-            if version < _FIRST_WITH_TOPIC_IDS:
+            if version < FIRST_WITH_TOPIC_IDS:
                 # Name length (plus one, below 128), name, count of partitions, index.
                 end = at + frame[at] + 5
                 route = self._routes.get(key := frame[at:end].tobytes()) or self._remember(
@@ -95,27 +88,31 @@ class StraightProduce:
                 route = self._routes_by_id.get(key := frame[at:end].tobytes()) or self._remember(
                     self._routes_by_id, key, find_by_id(self._broker, key)
                 )
-            if route is None or acks < -1 or acks > 1:
+            if acks < -1 or acks > 1:
                 return None
-            # Up to 16 KB, as small requests have it, without a call.
-            if (low := frame[end]) < 0x80:
-                size, at = low - 1, end + 1
-            elif (high := frame[end + 1]) < 0x80:
-                size, at = (low & 0x7F | high << 7) - 1, end + 2
-            else:
-                size, at = _read_size(frame, end)
+            if route is not None:
+                # Up to 16 KB, as small requests have it, without a call.
+                if (low := frame[end]) < 0x80:
+                    size, at = low - 1, end + 1
+                elif (high := frame[end + 1]) < 0x80:
+                    size, at = (low & 0x7F | high << 7) - 1, end + 2
+                else:
+                    size, at = read_size(frame, end)
         except (IndexError, error):
             return None
+        if route is None:
+            has_transaction = transactional > 0
+            return self._many.answer(
+                frame, at, version, correlation_id, acks=acks, has_transaction=has_transaction
+            )
         stop = at + size
         # After the records: no tags for the partition, the topic and the request, and nothing more.
         if size <= 0 or stop + 3 != len(frame) or frame[stop] or frame[stop + 1] or frame[stop + 2]:
             return None
-        if size > _ATTRIBUTES_AT and frame[at + _ATTRIBUTES_AT] & TRANSACTIONAL:
-            if not transactional or size < HEADER_SIZE:
-                return None
-            producer_id, epoch = _PRODUCER.unpack_from(frame, at + PRODUCER_ID_AT)
-            if not is_open(route.partition.log.producers, producer_id, epoch):
-                return None
+        if (size > ATTRIBUTES_AT and frame[at + ATTRIBUTES_AT] & TRANSACTIONAL) and not (
+            transactional and is_admitted(frame, at, size, route.partition)
+        ):
+            return None
         return self._append(route, frame[at:stop], acks, correlation_id)
 
     def _append(
@@ -155,18 +152,3 @@ class StraightProduce:
             return None
         route = routes[key] = _Route(partition, key)
         return route
-
-
-def _read_size(frame: memoryview, at: int) -> tuple[int, int]:
-    """The length of the records (an unsigned varint, plus one on the wire), and where they begin."""
-    byte = frame[at]
-    value = byte & 0x7F
-    shift = 7
-    while byte & 0x80:
-        at += 1
-        byte = frame[at]
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if shift > 35:
-            return -1, at
-    return value - 1, at + 1

@@ -1,0 +1,208 @@
+"""The straight path for a produce of one batch each to several partitions of one topic, with acks 1 or all.
+
+The whole request is looked at before anything is written: what is unusual in it sends all of it to the handler. Then the
+batches are appended; one that is refused leaves the others their places, as in the handler.
+"""
+
+from __future__ import annotations
+
+from struct import Struct, error
+from typing import TYPE_CHECKING, cast
+
+from klamm.base.errors import ApiError
+from klamm.base.ids import Uuid
+from klamm.log.results import Appended
+from klamm.protocol.compile import encoder
+from klamm.protocol.messages.produce import (
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from klamm.protocol.records.batch import TRANSACTIONAL
+from klamm.replication.partition import Partition
+from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
+from klamm.server.handlers.produce import refusal
+from klamm.server.network.connection import Answer
+from klamm.server.straight.batches import ATTRIBUTES_AT, is_admitted, read_size
+
+if TYPE_CHECKING:
+    from klamm.server.broker import Broker
+
+FIRST_WITH_TOPIC_IDS = 13
+_ID_SIZE = 16
+_unpack_index = Struct(">i").unpack_from
+# Size and correlation id.
+_HEADER = Struct(">ii")
+# Index, error, base offset, append time, log start; no record errors, no message, no tags.
+_pack_partition = Struct(">ihqqq3s").pack
+_NO_ERRORS = b"\x01\0\0"
+# No tags of the topic, no throttling, no tags.
+_TAIL = bytes(6)
+
+# Where a batch goes, and where in the frame it begins and ends.
+_Place = tuple[int, Partition, int, int]
+_Result = Appended | PartitionProduceResponse
+
+
+class _Topic:
+    """The partitions of a topic that were written to this way, by index."""
+
+    __slots__ = ("head", "name", "partitions", "topic_id")
+
+    def __init__(self, name: str, topic_id: Uuid, raw: bytes) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partitions: dict[int, Partition] = {}
+        # No tags of the header, one topic: its name or id.
+        self.head = b"\0\x02" + raw
+
+
+class StraightProduceMany:
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._now = broker.clock.now
+        self._waiting = broker.fetches.parked
+        # By what stands in the request: the id, or the length of the name plus one and the name.
+        self._topics: dict[bytes, _Topic] = {}
+        broker.on_partitions_changed(self._topics.clear)
+
+    def answer(
+        self,
+        frame: memoryview,
+        at: int,
+        version: int,
+        correlation_id: int,
+        *,
+        acks: int,
+        has_transaction: bool,
+    ) -> Answer | None:
+        """`at` is where the topic stands."""
+        by_id = version >= FIRST_WITH_TOPIC_IDS
+        try:
+            end = at + (_ID_SIZE if by_id else frame[at])
+            raw = frame[at:end].tobytes()
+            topic = self._topics.get(raw) or self._find(raw, by_id)
+            if topic is None:
+                return None
+            places = self._places(frame, end, topic, has_transaction)
+        except (IndexError, error):
+            return None
+        if places is None:
+            return None
+        return self._append(frame, places, topic, acks, version, correlation_id)
+
+    def _find(self, raw: bytes, by_id: bool) -> _Topic | None:
+        image = self._broker.image
+        if by_id:
+            known = image.topics_by_id.get(Uuid(raw)) if len(raw) == _ID_SIZE else None
+        elif 1 < raw[0] < 128:
+            known = image.topics_by_name.get(str(raw[1:], "utf-8", "replace"))
+        else:
+            known = None
+        if known is None or known.name in INTERNAL_TOPICS:
+            return None
+        topic = self._topics[raw] = _Topic(known.name, known.topic_id, raw)
+        return topic
+
+    def _places(
+        self, frame: memoryview, at: int, topic: _Topic, has_transaction: bool
+    ) -> list[_Place] | None:
+        count = frame[at] - 1
+        if not 1 < count < 127:
+            return None
+        at += 1
+        end = len(frame)
+        partitions = topic.partitions
+        places: list[_Place] = []
+        for _ in range(count):
+            (index,) = _unpack_index(frame, at)
+            partition = partitions.get(index) or self._find_partition(topic, index)
+            if partition is None:
+                return None
+            size, at = read_size(frame, at + 4)
+            stop = at + size
+            # After the records: no tags of the partition.
+            if size <= 0 or stop >= end or frame[stop]:
+                return None
+            if (size > ATTRIBUTES_AT and frame[at + ATTRIBUTES_AT] & TRANSACTIONAL) and not (
+                has_transaction and is_admitted(frame, at, size, partition)
+            ):
+                return None
+            places.append((index, partition, at, stop))
+            at = stop + 1
+        # No tags of the topic and the request, and nothing more.
+        if at + 2 != end or frame[at] or frame[at + 1]:
+            return None
+        return places
+
+    def _find_partition(self, topic: _Topic, index: int) -> Partition | None:
+        partition = self._broker.replicas.find(topic.name, index)
+        # Acknowledgements that wait for the disk are the handler's, which can park a request.
+        if partition is None or self._broker.acknowledges_after_flush(partition):
+            return None
+        topic.partitions[index] = partition
+        return partition
+
+    def _append(
+        self,
+        frame: memoryview,
+        places: list[_Place],
+        topic: _Topic,
+        acks: int,
+        version: int,
+        correlation_id: int,
+    ) -> Answer:
+        now = self._now()
+        results: list[_Result] = []
+        is_refused = False
+        for index, partition, at, stop in places:
+            try:
+                results.append(partition.append(frame[at:stop], acks=acks, now=now))
+            except ApiError as e:
+                is_refused = True
+                results.append(refusal(index, e, partition))
+                continue
+            if self._waiting:
+                self._broker.appended(partition)
+        out = bytearray(_HEADER.size)
+        if is_refused:
+            _put_words(out, places, results, topic, version)
+        else:
+            _put(out, places, cast(list[Appended], results), topic)
+        _HEADER.pack_into(out, 0, len(out) - 4, correlation_id)
+        return (out,)
+
+
+def _put(out: bytearray, places: list[_Place], results: list[Appended], topic: _Topic) -> None:
+    out += topic.head
+    out.append(len(places) + 1)
+    for (index, partition, _, _), (base_offset, _, append_time, _) in zip(
+        places, results, strict=True
+    ):
+        out += _pack_partition(
+            index, 0, base_offset, append_time, partition.log.start_offset, _NO_ERRORS
+        )
+    out += _TAIL
+
+
+def _put_words(
+    out: bytearray, places: list[_Place], results: list[_Result], topic: _Topic, version: int
+) -> None:
+    """What is to be said of a batch that was refused may be whole sentences."""
+    answers = [
+        PartitionProduceResponse(
+            index=index,
+            base_offset=result.base_offset,
+            log_append_time_ms=result.append_time,
+            log_start_offset=partition.log.start_offset,
+        )
+        if isinstance(result, Appended)
+        else result
+        for (index, partition, _, _), result in zip(places, results, strict=True)
+    ]
+    answer = TopicProduceResponse(
+        name=topic.name, topic_id=topic.topic_id, partition_responses=answers
+    )
+    # No tags of the header.
+    out.append(0)
+    encoder(ProduceResponse, version)(ProduceResponse(responses=[answer]), out)
