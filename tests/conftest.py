@@ -7,7 +7,7 @@ import pytest
 from hypothesis import settings
 
 from support.quick_java import start_java_quickly
-from support.sharing_out import ByStory, long_ones_first
+from support.sharing_out import Together, long_ones_first
 
 # A busy machine is no fault of the code under test: examples are bounded in number, not in time.
 settings.register_profile("klamm", deadline=None)
@@ -16,8 +16,8 @@ settings.load_profile("klamm")
 WITH_SPARK = [Path(__file__).with_name(name) for name in ("pipeline", "examples")]
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByStory | None:
-    return ByStory(config, log) if config.getvalue("dist") == "loadfile" else None
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together | None:
+    return Together(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

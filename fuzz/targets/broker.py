@@ -165,14 +165,14 @@ def _seeds() -> Sequence[bytes]:
     for number, (api, version) in enumerate(_routes()):
         samples = list(encoded_samples(api.request, version))
         if api.request is ProduceRequest:
-            samples.append(encode(_a_produce(), version))
+            samples += [encode(_a_produce(*indexes), version) for indexes in ((0,), (0, 1))]
         seeds += [number.to_bytes(2, "big") + sample for sample in samples]
     return seeds
 
 
-def _a_produce() -> ProduceRequest:
+def _a_produce(*indexes: int) -> ProduceRequest:
     batch = bytes(build_batch([Record(timestamp=1_750_000_000_000, key=b"k", value=b"v")] * 3))
-    partitions = [PartitionProduceData(index=0, records=batch)]
+    partitions = [PartitionProduceData(index=index, records=batch) for index in indexes]
     return ProduceRequest(
         acks=-1,
         timeout_ms=1000,

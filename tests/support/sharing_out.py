@@ -1,4 +1,6 @@
-"""How the workers of `--dist loadfile` share the tests of other programs: stories are told once, and long ones early."""
+"""How the workers of `--dist loadfile` share the tests: what is told or warmed up for several files is so once, and what
+takes long begins early.
+"""
 
 from pathlib import Path
 
@@ -7,10 +9,13 @@ from xdist.scheduler import LoadFileScheduling
 
 TESTS = Path(__file__).parents[1]
 
-# Files whose tests look at what one story left, by the fixture that tells it.
-_SHARED = {
-    f"tests/twoway/test_{name}.py": "the stories of tests/twoway/conftest.py"
-    for name in ("files", "taking_turns", "what_kafka_brings")
+# Files that go to one worker, and why.
+_TOGETHER = {
+    "tests/twoway/test_files.py": "the stories of tests/twoway/conftest.py",
+    "tests/twoway/test_taking_turns.py": "the stories of tests/twoway/conftest.py",
+    "tests/twoway/test_what_kafka_brings.py": "the stories of tests/twoway/conftest.py",
+    "tests/pipeline/reading/test_fixed_tables.py": "a Spark that knows Delta",
+    "tests/pipeline/sinks/test_tables.py": "a Spark that knows Delta",
 }
 # Whoever gets a long one last keeps all the others waiting.
 _LONG = [
@@ -22,14 +27,16 @@ _LONG = [
         "oracle/test_answers.py",
         "compat/tools",
         "client",
+        "pipeline/proof/test_kills.py",
+        "pipeline/cli/test_run.py",
     )
 ]
 
 
-class ByStory(LoadFileScheduling):
+class Together(LoadFileScheduling):
     def _split_scope(self, nodeid: str) -> str:
         file: str = super()._split_scope(nodeid)
-        return _SHARED.get(file, file)
+        return _TOGETHER.get(file, file)
 
 
 def long_ones_first(items: list[pytest.Item]) -> None:
