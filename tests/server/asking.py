@@ -79,6 +79,29 @@ def append(
     return int(answer.base_offset)
 
 
+def a_produce_of(
+    *topics: tuple[Topic, list[tuple[int, bytearray | None]]],
+    acks: int = 1,
+    transactional_id: str | None = None,
+) -> ProduceRequest:
+    """Of each topic some partitions and their batches."""
+    return ProduceRequest(
+        acks=acks,
+        transactional_id=transactional_id,
+        topic_data=[
+            TopicProduceData(
+                name=topic.name,
+                topic_id=topic.id,
+                partition_data=[
+                    PartitionProduceData(index=index, records=data and bytes(data))
+                    for index, data in batches
+                ],
+            )
+            for topic, batches in topics
+        ],
+    )
+
+
 def a_fetch(
     topic: Topic,
     offset: int = 0,

@@ -102,21 +102,25 @@ class Speaker:
         name: str | None = "",
     ) -> Any:
         """The answer about the partition."""
+        request = a_produce(
+            topic,
+            self.batch(*values, sequence=sequence, producer=producer),
+            partition=partition,
+            transactional_id=self.name if name == "" else name,
+        )
+        return self.client.ask(request, version).responses[0].partition_responses[0]
+
+    def batch(
+        self, *values: bytes, sequence: int = 0, producer: Producer | None = None
+    ) -> bytearray:
         who = producer or self.producer
-        batch = a_batch(
+        return a_batch(
             *values,
             producer_id=who.id,
             producer_epoch=who.epoch,
             base_sequence=sequence,
             transactional=True,
         )
-        request = a_produce(
-            topic,
-            batch,
-            partition=partition,
-            transactional_id=self.name if name == "" else name,
-        )
-        return self.client.ask(request, version).responses[0].partition_responses[0]
 
     def write(self, topic: Topic, *values: bytes, **how: Any) -> int:
         answer = self.produce(topic, *values, **how)

@@ -10,15 +10,10 @@ from klamm.protocol.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from klamm.protocol.messages.produce import (
-    PartitionProduceData,
-    ProduceRequest,
-    TopicProduceData,
-)
 from klamm.server.straight.commit import StraightCommit
 from klamm.server.straight.heartbeat import StraightHeartbeat
 from klamm.server.straight.produce import StraightProduce
-from server.asking import Topic, a_batch, fetched
+from server.asking import Topic, a_batch, a_produce_of, fetched
 from server.conftest import MakeTopic
 from server.running_node import RunningNode
 from server.wire_client import WireClient, request_frame
@@ -69,9 +64,8 @@ def test_damaged_produce_to_several_partitions_is_left_to_the_handler_or_refused
 ) -> None:
     """Whatever still is a request is answered as the handler would: each batch has a checksum."""
     topic = make_topic(2)
-    batches = [PartitionProduceData(index=index, records=bytes(a_batch())) for index in (0, 1)]
-    asked = TopicProduceData(name=topic.name, topic_id=topic.id, partition_data=batches)
-    frame = request_frame(ProduceRequest(acks=-1, topic_data=[asked]), version, client_id=_CLIENT)
+    request = a_produce_of((topic, [(0, a_batch()), (1, a_batch())]))
+    frame = request_frame(request, version, client_id=_CLIENT)
     chance = random.Random(version)
 
     def answers() -> list[object]:

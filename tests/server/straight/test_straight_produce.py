@@ -4,15 +4,21 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from klamm.protocol.messages.produce import (
-    PartitionProduceData,
-    ProduceRequest,
-    TopicProduceData,
-)
+from klamm.protocol.messages.produce import ProduceRequest
 from klamm.protocol.records.batch import Codec
 from klamm.server.network.connection import Answer
 from klamm.server.straight.produce import StraightProduce
-from server.asking import NO_TOPIC, Topic, a_batch, a_fetch, a_produce, append, fetched, offset_at
+from server.asking import (
+    NO_TOPIC,
+    Topic,
+    a_batch,
+    a_fetch,
+    a_produce,
+    a_produce_of,
+    append,
+    fetched,
+    offset_at,
+)
 from server.conftest import MakeTopic, create_topic, delete_topic, set_config
 from server.running_node import RunningNode
 from server.wire_client import WireClient, request_frame
@@ -47,25 +53,6 @@ def with_damage(batch: bytearray) -> bytearray:
 
 def idempotent(sequence: int, epoch: int = 0) -> bytearray:
     return a_batch(b"x", producer_id=7, producer_epoch=epoch, base_sequence=sequence)
-
-
-def a_produce_of(
-    *topics: tuple[Topic, list[tuple[int, bytearray | None]]], acks: int = 1
-) -> ProduceRequest:
-    return ProduceRequest(
-        acks=acks,
-        topic_data=[
-            TopicProduceData(
-                name=topic.name,
-                topic_id=topic.id,
-                partition_data=[
-                    PartitionProduceData(index=index, records=data and bytes(data))
-                    for index, data in batches
-                ],
-            )
-            for topic, batches in topics
-        ],
-    )
 
 
 Requests = Callable[[Topic], Iterator[ProduceRequest]]

@@ -6,7 +6,7 @@ from klamm.base.errors import ErrorCode
 from klamm.coordinator.shard import Producer
 from klamm.server.network.connection import Answer
 from klamm.server.straight.produce import StraightProduce
-from server.asking import Topic, a_batch, a_produce, error
+from server.asking import Topic, a_batch, a_produce, a_produce_of, error
 from server.conftest import MakeTopic
 from server.transacting import Speaker, committed_values
 from server.wire_client import WireClient
@@ -84,6 +84,32 @@ def test_after_the_end_and_for_others_the_coordinator_is_asked(
         ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
         old_epoch,
     ]
+
+
+@pytest.mark.parametrize("version", STRAIGHT)
+def test_several_partitions_are_asked_about_until_the_transaction_is_open_on_each(
+    client: WireClient,
+    speaker: Speaker,
+    make_topic: MakeTopic,
+    was_straight: list[bool],
+    version: int,
+) -> None:
+    topic = make_topic(2)
+    speaker.add(topic, 0, 1)
+    speaker.write(topic, b"alone", version=version)
+
+    for first, second in ((1, 0), (2, 1)):
+        batches = [
+            (partition, speaker.batch(b"%d" % partition, sequence=sequence))
+            for partition, sequence in ((0, first), (1, second))
+        ]
+        request = a_produce_of((topic, batches), transactional_id=speaker.name)
+        answer = client.ask(request, version).responses[0]
+        assert [each.error_code for each in answer.partition_responses] == [0, 0]
+
+    assert was_straight == [False, False, True]
+    speaker.end(commit=True)
+    assert committed_values(client, topic) == [b"alone", b"0", b"0"]
 
 
 def test_an_id_too_long_for_one_byte_takes_the_long_way(
