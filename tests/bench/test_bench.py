@@ -76,8 +76,15 @@ def test_the_report_file_holds_the_same_results_and_the_machine(
     assert set(document["machine"]) == {"cores", "system", "python"}
 
 
-@pytest.mark.parametrize("only", ["commit,transact", "confluent-produce,confluent-consume"])
-def test_coordinators_and_real_clients_are_measured_too(only: str) -> None:
+@pytest.mark.parametrize(
+    "only",
+    [
+        "small16,batch64k,batch1m,fetch1m,e2e",
+        "join,commit,commit16,transact,metadata,create",
+        "confluent-produce,confluent-consume",
+    ],
+)
+def test_every_workload_of_the_usual_run_and_real_clients_are_measured(only: str) -> None:
     done = bench("--only", only, "--seconds", "0.1", "--rounds", "1")
 
     lines = lines_of(done)
