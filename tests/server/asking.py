@@ -53,40 +53,19 @@ def a_produce(
     acks: int = -1,
     transactional_id: str | None = None,
 ) -> ProduceRequest:
-    return ProduceRequest(
-        transactional_id=transactional_id,
-        acks=acks,
-        timeout_ms=5_000,
-        topic_data=[
-            TopicProduceData(
-                name=topic.name,
-                topic_id=topic.id,
-                partition_data=[
-                    PartitionProduceData(index=partition, records=batch and bytes(batch))
-                ],
-            )
-        ],
-    )
-
-
-def append(
-    client: WireClient, topic: Topic, *values: bytes, partition: int = 0, **header: Any
-) -> int:
-    """Appends one batch and gives the offset of its first record."""
-    batch = a_batch(*values, **header)
-    answer = partition_of(client.ask(a_produce(topic, batch, partition=partition)))
-    assert answer.error_code == 0, answer
-    return int(answer.base_offset)
+    one = (topic, [(partition, batch)])
+    return a_produce_of(one, acks=acks, transactional_id=transactional_id)
 
 
 def a_produce_of(
-    *topics: tuple[Topic, list[tuple[int, bytearray | None]]],
+    *topics: tuple[Topic, list[tuple[int, bytes | bytearray | None]]],
     acks: int = 1,
     transactional_id: str | None = None,
 ) -> ProduceRequest:
     """Of each topic some partitions and their batches."""
     return ProduceRequest(
         acks=acks,
+        timeout_ms=5_000,
         transactional_id=transactional_id,
         topic_data=[
             TopicProduceData(
@@ -100,6 +79,16 @@ def a_produce_of(
             for topic, batches in topics
         ],
     )
+
+
+def append(
+    client: WireClient, topic: Topic, *values: bytes, partition: int = 0, **header: Any
+) -> int:
+    """Appends one batch and gives the offset of its first record."""
+    batch = a_batch(*values, **header)
+    answer = partition_of(client.ask(a_produce(topic, batch, partition=partition)))
+    assert answer.error_code == 0, answer
+    return int(answer.base_offset)
 
 
 def a_fetch(
