@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 from klamm.pipeline.jars import Use
-from klamm.pipeline.running.plan import DeadLetters, Flow, labels_in, plan_of, views_named_in
+from klamm.pipeline.running.plan import DeadLetters, Flow, labels_in, plan_of
 from klamm.pipeline.spec import Delivery, OutputMode, Pipeline, from_dict
 
 SOURCE = {"topic": "clicks", "schema": "user string, page string"}
@@ -89,13 +89,6 @@ def test_rows_flow_from_view_to_view_to_sink() -> None:
         Flow("known", "step2"),
         Flow("step2", "topic.out"),
     )
-
-
-def test_view_is_found_where_sql_names_one_and_nowhere_else() -> None:
-    views = ["a", "b", "c", "d", "e"]
-    sql = "SELECT c, 'FROM d' FROM `A`, (SELECT 1 FROM /* FROM e */ b) -- FROM e"
-
-    assert views_named_in(sql, views) == ["a", "b"]
 
 
 def test_source_with_dead_letters_has_a_query_of_its_own() -> None:

@@ -218,6 +218,24 @@ MISTAKES = [
         ],
     ),
     Mistake(
+        "sql over a view that is misspelt",
+        CLICKS,
+        "FROM input GROUP",
+        "FROM inputt GROUP",
+        [
+            "9:10: steps[0].sql: expected views that are there by then (input), or a table with its catalog, found FROM inputt (did you mean input?)"
+        ],
+    ),
+    Mistake(
+        "sql over a view that comes later",
+        ORDERS,
+        "JOIN payments p",
+        "JOIN daily p",
+        [
+            "30:10: steps[0].sql: expected views that are there by then (orders, payments, customers, rates, regions), or a table with its catalog, found FROM daily"
+        ],
+    ),
+    Mistake(
         "no view to read with several sources",
         ORDERS,
         "  - view: paid\n    sql: SELECT o.*, p.amount FROM orders o JOIN payments p ON o.id = p.order_id AND p.paid_at <= o.at + INTERVAL 1 HOUR\n    watermark: {column: at, delay: 1 hour}\n",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -27,16 +26,13 @@ from klamm.pipeline.spec import (
     TopicSource,
     TriggerWhen,
 )
+from klamm.pipeline.spec.checks.sql import reads_of
 
 # A label cannot hold it, so a query's name says which sinks it has.
 _BETWEEN_LABELS = "+"
 # File systems take names of 255 bytes; Spark adds nothing to this one.
 _LONGEST_NAME = 200
 _TABLE_USES = {TableFormat.ICEBERG: Use.ICEBERG, TableFormat.DELTA: Use.DELTA}
-# Words after which SQL names a view. A comma and a bracket are among them: FROM a, b and FROM (a JOIN b).
-_BEFORE_A_VIEW = {"from", "join", "table", "stream", ",", "("}
-_NO_SQL = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
-_WORD = re.compile(r"`(?:[^`]|``)+`|[A-Za-z_]\w*|\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,18 +101,6 @@ def labels_in(query_name: str) -> frozenset[str]:
     return frozenset(query_name.split(_BETWEEN_LABELS))
 
 
-def views_named_in(sql: str, views: list[str]) -> list[str]:
-    """Which of the views a SELECT reads, in the views' order: those that it names where SQL has a view's place."""
-    named = set()
-    before = ""
-    for found in _WORD.finditer(_NO_SQL.sub(" ", sql)):
-        word = found[0].strip("`").lower()
-        if before in _BEFORE_A_VIEW:
-            named.add(word)
-        before = word
-    return [view for view in views if view.lower() in named]
-
-
 def _queries(pipeline: Pipeline) -> Iterator[PlannedQuery]:
     # Spark's own sinks, which alone can write continuously, take a query each.
     is_continuous = pipeline.trigger.when is TriggerWhen.CONTINUOUS
@@ -174,8 +158,9 @@ def _flows(pipeline: Pipeline) -> Iterator[Flow]:
 def _read_by(pipeline: Pipeline, index: int, step: Step, views: list[str]) -> list[str]:
     if not isinstance(step, SqlStep):
         return [pipeline.input_of(index)]
-    read = views_named_in(step.sql, views)
-    if views_named_in(step.sql, [PREVIOUS]) and pipeline.input_of(index) not in read:
+    reads = reads_of(step.sql)
+    read = [view for view in views if reads.view(view)]
+    if reads.view(PREVIOUS) and pipeline.input_of(index) not in read:
         read.append(pipeline.input_of(index))
     return read
 

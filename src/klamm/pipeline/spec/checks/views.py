@@ -1,8 +1,9 @@
 """Names: every source, table and step is a view of its own name, and who reads a view names one that is there."""
 
 from klamm.pipeline.spec.checks.report import Report
+from klamm.pipeline.spec.checks.sql import reads_of
 from klamm.pipeline.spec.model.pipeline import Pipeline
-from klamm.pipeline.spec.model.steps import PREVIOUS, SqlStep
+from klamm.pipeline.spec.model.steps import PREVIOUS, PythonStep, SqlStep
 from klamm.pipeline.spec.nodes import quoted
 from klamm.pipeline.spec.problems import nearest
 
@@ -13,7 +14,9 @@ def check_views(report: Report) -> None:
         return  # a name may be missing only because its section could not be read
     pipeline = report.pipeline
     for index, step in enumerate(pipeline.steps):
-        if not isinstance(step, SqlStep):
+        if isinstance(step, SqlStep):
+            _check_sql(step, index, report)
+        else:
             _check_from(step, views_before(pipeline, index), report, is_first=index == 0)
     for sink in pipeline.sinks:
         views = views_before(pipeline, len(pipeline.steps))
@@ -47,6 +50,19 @@ def _check_names(report: Report) -> None:
             expected = "a name that no other function has"
             report.say(function, "name", expected=expected, found=quoted(function.name))
         functions.add(function.name.lower())
+
+
+def _check_sql(step: SqlStep, index: int, report: Report) -> None:
+    pipeline = report.pipeline
+    views = views_before(pipeline, index)
+    # A function is given the session with its DataFrame, and may make views of its own.
+    may_be_others = any(isinstance(each, PythonStep) for each in pipeline.steps[:index])
+    for name in reads_of(step.sql).unknown([PREVIOUS, *views]):
+        near = nearest(name, [*views, PREVIOUS])
+        if near is None and may_be_others:
+            continue
+        expected = f"views that are there by then ({', '.join(views)}), or a table with its catalog"
+        report.say(step, "sql", expected=expected, found=f"FROM {name}", near=near)
 
 
 def _check_from(section: object, views: list[str], report: Report, *, is_first: bool) -> None:
