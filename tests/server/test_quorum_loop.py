@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -19,6 +20,7 @@ from klamm.protocol.messages.control import KRaftVersionRecord, VotersRecord, Vo
 from klamm.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
+from klamm.raft import election_state
 from klamm.server.loops.metadata_log import MetadataLog
 from klamm.server.loops.quorum_loop import MetadataQuorum
 from klamm.server.storage import DataDirectories, StorageError
@@ -81,6 +83,11 @@ def creation(*names: str, partitions: int = 1) -> CreateTopicsRequest:
 
 def create(quorum: MetadataQuorum, *names: str):
     return quorum.submit(lambda controller, now: controller.create_topics(creation(*names), now))
+
+
+async def start_and_stop(stage: Stage) -> None:
+    quorum = await stage.start()
+    await quorum.close()
 
 
 @pytest.fixture
@@ -377,6 +384,16 @@ def test_voters_that_stand_in_the_log_are_carried_on():
 
 def test_a_node_does_not_lead_a_quorum_that_has_other_voters(stage):
     format_with_voters(stage, 1, 2, 3)
+
+    with pytest.raises(StorageError, match=r"voters .* are \[1, 2, 3\]"):
+        asyncio.run(stage.start())
+
+
+def test_a_node_does_not_lead_a_quorum_whose_state_file_names_other_voters(stage):
+    asyncio.run(start_and_stop(stage))
+    state = election_state.parse(stage.disk.read(f"{LOG}/quorum-state").decode())
+    of_three = election_state.dump(replace(state, voters=(1, 2, 3)))
+    stage.disk.write_atomic(f"{LOG}/quorum-state", of_three.encode())
 
     with pytest.raises(StorageError, match=r"voters .* are \[1, 2, 3\]"):
         asyncio.run(stage.start())

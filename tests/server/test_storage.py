@@ -219,3 +219,31 @@ def test_a_directory_that_cannot_be_written_is_refused_in_one_line(tmp_path):
 
     assert "\n" not in str(refused.value)
     assert not os.path.isdir(blocker)
+
+
+def test_metadata_in_another_directory_than_the_config_says_is_refused(disk):
+    """A new metadata log beside the old one would be a new, empty cluster on top of the old one's data."""
+    format_all(disk)
+    disk.mkdir("/d1/__cluster_metadata-0")
+    turned = build_settings({"log.dirs": "/d2,/d1", "node.id": "1"})
+
+    with pytest.raises(StorageError) as refused:
+        DataDirectories.open(disk, turned, chance=random.Random(3), clock=ManualClock(0))
+
+    assert str(refused.value) == (
+        "Found unexpected metadata location in data directory `/d1/__cluster_metadata-0` "
+        "(the configured metadata directory is /d2)."
+    )
+
+
+def test_metadata_that_the_config_wants_in_a_new_directory_is_refused_and_nothing_is_formatted(
+    disk,
+):
+    format_all(disk)
+    disk.mkdir("/d1/__cluster_metadata-0")
+    moved = build_settings({"log.dirs": "/d1,/d2", "metadata.log.dir": "/new", "node.id": "1"})
+
+    with pytest.raises(StorageError, match="unexpected metadata location"):
+        DataDirectories.open(disk, moved, chance=random.Random(3), clock=ManualClock(0))
+
+    assert read_identity(disk, "/new") is None

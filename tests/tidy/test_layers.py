@@ -39,7 +39,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "testing": CORE | {"client", "server"},
 }
 # cli/serve.py and cli/storage.py start or prepare a broker; nobody else in cli may know the server.
-MAY_KNOW_THE_SERVER = {"cli/serve.py", "cli/storage.py", "cli/demo.py"}
+MAY_KNOW_THE_SERVER = {"cli/serve.py", "cli/storage.py"}
 
 PURE = CORE - {"log"}
 NOT_PURE = {

@@ -28,7 +28,9 @@ class CommandModule(Protocol):
 SECTIONS: dict[str, dict[str, Command]] = {
     "Run": {
         "serve": Command("klamm.cli.serve", "Run a broker."),
-        "demo": Command("klamm.cli.demo", "Start a broker and show records and a pipeline."),
+        "demo": Command(
+            "klamm.cli.demo.command", "Start a broker and show records and a pipeline."
+        ),
         "storage": Command("klamm.cli.storage", "Prepare a data directory, or say what is in it."),
     },
     "Use": {

@@ -11,6 +11,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from klamm.base.settings.load import ConfigFile, SettingsError, load
@@ -52,7 +53,22 @@ def run(arguments: Sequence[str]) -> int:
     # Not before the settings are known to be good: a mistake should be told at once.
     from klamm.server.node import serve
 
-    return serve(settings, memory=options.memory, announce=_announcer(as_json=options.json))
+    announce = _announcer(as_json=options.json)
+    if not options.memory:
+        return serve(settings, announce=announce)
+    from klamm.cli.memory import memory_directory
+
+    with memory_directory() as directory:
+        return serve(_kept_in(directory, settings), announce=announce)
+
+
+def _kept_in(directory: str, settings: Settings) -> Settings:
+    """All of it, the metadata as well: what is left of it would not fit to the next start's partitions."""
+    return replace(
+        settings,
+        log=replace(settings.log, log_dirs=(directory,)),
+        quorum=replace(settings.quorum, metadata_log_dir=None),
+    )
 
 
 def read_settings(

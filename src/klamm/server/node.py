@@ -6,15 +6,12 @@ import asyncio
 import errno
 import gc
 import logging
-import os
 import random
-import shutil
 import signal
 import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 
 from klamm.base.clock import SystemClock
@@ -53,11 +50,8 @@ class Ready:
     data: str
 
 
-def serve(settings: Settings, *, memory: bool = False, announce: Callable[[Ready], None]) -> int:
+def serve(settings: Settings, *, announce: Callable[[Ready], None]) -> int:
     """Run a broker until SIGTERM or SIGINT; returns the exit code of the process."""
-    temporary = _memory_directory() if memory else None
-    if temporary is not None:
-        settings = replace(settings, log=replace(settings.log, log_dirs=(temporary,)))
     raise_file_limit()
     try:
         import uvloop
@@ -67,17 +61,6 @@ def serve(settings: Settings, *, memory: bool = False, announce: Callable[[Ready
     except (CannotStart, StorageError) as e:
         print(f"klamm cannot start: {e}", file=sys.stderr)
         return 1
-    finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _memory_directory() -> str:
-    """A directory that is gone with the broker, on a file system in memory where the machine has one."""
-    in_memory = "/dev/shm"
-    return tempfile.mkdtemp(
-        prefix="klamm-", dir=in_memory if os.access(in_memory, os.W_OK) else None
-    )
 
 
 async def _run_until_stopped(settings: Settings, announce: Callable[[Ready], None]) -> int:

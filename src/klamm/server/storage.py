@@ -24,6 +24,7 @@ from klamm.log.disk import Disk, RealDisk
 from klamm.metadata.features import LATEST, METADATA_VERSION, release_of
 from klamm.metadata.records.configs import FeatureLevelRecord
 from klamm.metadata.snapshot import write_records
+from klamm.replication.log_directories import METADATA_LOG
 
 BOOTSTRAP = "bootstrap.checkpoint"
 LOCK = ".lock"
@@ -102,6 +103,7 @@ class DataDirectories:
             node_id = settings.node.node_id
             ensure_formatted(disk, paths, node_id=node_id, chance=chance, now=clock.now())
             found = load(disk, paths, node_id=node_id)
+            _check_metadata_place(disk, paths)
         except BaseException:
             _unlock(locks)
             raise
@@ -172,6 +174,8 @@ def ensure_formatted(
                 f"{path} is not empty and has no {META_PROPERTIES}: it is not a data directory. "
                 "Choose another one, or empty it."
             )
+    if directories.metadata not in found:
+        _check_metadata_place(disk, directories)
     if len(found) < len(directories.all):
         known = next(iter(found.values()), None)
         cluster_id = known.cluster_id if known else str(random_uuid(chance))
@@ -236,6 +240,16 @@ def _check(path: str, identity: Identity, *, cluster_id: str, node_id: int) -> N
         raise StorageError(
             f"Invalid node.id {where}. Expected {node_id}, but read {identity.node_id}"
         )
+
+
+def _check_metadata_place(disk: Disk, paths: Paths) -> None:
+    """A second metadata log would be a new, empty cluster on top of the old one's data."""
+    for path in paths.data:
+        if path != paths.metadata and disk.exists(f"{path}/{METADATA_LOG}"):
+            raise StorageError(
+                f"Found unexpected metadata location in data directory `{path}/{METADATA_LOG}` "
+                f"(the configured metadata directory is {paths.metadata})."
+            )
 
 
 def _format(

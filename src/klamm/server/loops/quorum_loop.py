@@ -154,10 +154,13 @@ class MetadataQuorum:
             self._disk, self._directories.metadata.path, self._settings.quorum, now
         )
         replayer = self._store.load(self._directories.cluster_id)
+        election = self._store.read_election()
         voters = self._store.voters
-        if voters.is_dynamic and voters.ids != {node_id}:
+        # Those of a static quorum stand in the file that its last start has left, if there was one.
+        ids = voters.ids if voters.is_dynamic else set(election.voters or [node_id])
+        if ids != {node_id}:
             raise StorageError(
-                f"The voters of {self._store.path} are {sorted(voters.ids)}: node {node_id} cannot "
+                f"The voters of {self._store.path} are {sorted(ids)}: node {node_id} cannot "
                 "lead without the others, and klamm knows no quorum of several yet."
             )
         self._bytes_since_snapshot = self._store.replayed_bytes
@@ -165,7 +168,7 @@ class MetadataQuorum:
         self._raft = RaftNode(
             node_id,
             frozenset({node_id}),
-            state=self._store.read_election(),
+            state=election,
             log_end=self._store.end,
             voter_records=self._store.voters,
         )

@@ -25,15 +25,15 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from klamm.cli.connect import command_group, run_typer
+from klamm.cli.demo.clicks import as_lines, clicks, pages_of
 from klamm.cli.output import CommandError, complain
-from klamm.cli.showing.clicks import as_lines, clicks, pages_of
 
 app = command_group("Start a broker and show records and a pipeline.")
 
 TOPIC = "klamm-demo"
 RECORDS = ("ann:bought apples", "bob:bought bread", "ann:paid")
 CLICKS, PAGES, TABLE = "klamm-demo.clicks", "klamm-demo.pages", "klamm_demo_pages"
-PIPELINE = Path(__file__).parent / "showing" / "pipeline.yaml"
+PIPELINE = Path(__file__).with_name("pipeline.yaml")
 STOP_SECONDS = 20.0
 
 

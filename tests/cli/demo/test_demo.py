@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.commands import Klamm
-from klamm.cli.showing.clicks import pages_of
+from klamm.cli.demo.clicks import pages_of
 from support.brokers import free_port
 
 KLAMM = str(Path(sys.executable).with_name("klamm"))
