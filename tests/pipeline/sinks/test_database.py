@@ -43,12 +43,16 @@ def tables(server: PostgreSql) -> list[str]:
     return [name for [name] in found]
 
 
+@pytest.mark.usefixtures("spilling")
 def test_upsert_makes_the_table_and_keeps_the_last_row_of_each_key(
     spark: "SparkSession", postgresql: PostgreSql
 ) -> None:
     sink = upsert(postgresql, "made")
+    few = stats(spark, ("/a", 1), ("/a", 2), ("/b", 1))
+    # Read by several tasks, and more than a sort keeps in memory.
+    many = spark.range(0, 3000, 1, 4).selectExpr("'/many'", "INT(id)", "1.50")
 
-    write(spark, sink, stats(spark, ("/a", 1), ("/a", 2), ("/b", 1)), 0)
+    write(spark, sink, few.union(many), 0)
     for _ in range(2):
         write(spark, sink, stats(spark, ("/b", 5), ("/c", None)), 1)
 
@@ -56,6 +60,7 @@ def test_upsert_makes_the_table_and_keeps_the_last_row_of_each_key(
         ("/a", "2", "1.50"),
         ("/b", "5", "1.50"),
         ("/c", "", "1.50"),
+        ("/many", "2999", "1.50"),
     ]
     assert not [name for name in tables(postgresql) if name.startswith("klamm_")]
 

@@ -95,9 +95,13 @@ def test_batch_whose_snapshots_are_gone_waits_for_a_decision(tables: Tables) -> 
 
 
 @BOTH
+@pytest.mark.usefixtures("spilling")
 def test_upsert_keeps_the_last_row_of_each_key(tables: Tables, format: TableFormat) -> None:
     sink = TableSink(table="merge", format=format, mode=WriteMode.UPSERT, key=("user",))
-    first = tables.clicks(("ann", 1, "/a"), ("ann", 3, "/c"), ("bob", 5, "/"), (None, 1, "/n"))
+    few = tables.clicks(("ann", 1, "/a"), ("ann", 3, "/c"), ("bob", 5, "/"), (None, 1, "/n"))
+    # Read by several tasks, and more than a sort keeps in memory.
+    many = tables.spark.range(0, 3000, 1, 4).selectExpr("'dan' AS user", "INT(id) AS at", "'/'")
+    first = few.union(many)
     second = tables.clicks(("bob", 6, "/new"), (None, 2, "/null"), ("cid", 1, "/"))
 
     for batch_id, batch in [(0, first), (1, second), (1, second)]:
@@ -107,6 +111,7 @@ def test_upsert_keeps_the_last_row_of_each_key(tables: Tables, format: TableForm
         ("ann", 3, "/c"),
         ("bob", 6, "/new"),
         ("cid", 1, "/"),
+        ("dan", 2999, "/"),
         (None, 2, "/null"),
     ]
 

@@ -20,21 +20,29 @@ if TYPE_CHECKING:
 
 _IS_END = "is_end"
 _PART = "part"
+_POSITION = "position"
+# Above every position of a row.
+_END = 2**63 - 1
 
 
 def in_parts(records: DataFrame, count: int) -> DataFrame:
     """Records (key, value, headers), each in its part; every part, also an empty one, with an end row behind it.
 
-    By content, so that a repetition makes the same parts, however the rows came. Records of one key stay together.
+    By content, so that a repetition makes the same parts, however the rows came. Records of one key stay together, in
+    the order in which the batch has them: the shuffle brings blocks as they come, and Spark's sort, once it spills,
+    mixes rows that are equal to it. So no two are: each has its position, the task that read it and its number there.
+    The connector gives the ranges of one partition to tasks in the order of their offsets.
     """
     part = f.pmod(f.hash(f.coalesce(f.col("key"), f.col("value"))), f.lit(count))
-    rows = records.select("*", part.alias(_PART), f.lit(False).alias(_IS_END))
+    position = f.monotonically_increasing_id()
+    rows = records.select("*", part.alias(_PART), position.alias(_POSITION))
     nothing = [f.lit(None).cast(field.dataType).alias(field.name) for field in records.schema]
-    numbers = records.sparkSession.range(count)
+    numbers = records.sparkSession.range(0, count, 1, numPartitions=1)
     number = f.col("id").cast("int").alias(_PART)
-    ends = numbers.select(*nothing, number, f.lit(True).alias(_IS_END))
+    ends = numbers.select(*nothing, number, f.lit(_END).alias(_POSITION))
     placed = rows.unionByName(ends).repartitionById(count, _PART)
-    return placed.sortWithinPartitions(_IS_END).drop(_PART)
+    is_end = (f.col(_POSITION) == _END).alias(_IS_END)
+    return placed.sortWithinPartitions(_POSITION).select(*records.columns, is_end)
 
 
 def up_to_the_end(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:

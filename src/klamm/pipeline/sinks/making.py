@@ -54,4 +54,7 @@ _TABLES: dict[tuple[TableFormat, WriteMode], Callable[[SparkSession, TableSink, 
 
 def make_dead_letter_sink(place: Place, topic: str, label: str) -> Sink:
     """Takes rows with the columns key, value and headers."""
-    return ExactlyOnceTopic(TopicSink(topic=topic, name=label), place, takes_records=True)
+    # Letters without a key lie in one partition, too: they are sent again partition by partition, and keep their order.
+    options = (("partitioner", "murmur2"),)
+    sink = TopicSink(topic=topic, name=label, options=options)
+    return ExactlyOnceTopic(sink, place, takes_records=True)
