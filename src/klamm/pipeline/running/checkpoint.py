@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from klamm.pipeline.identity.keeping import OWN_FOLDER
 from klamm.pipeline.running import runs
 from klamm.pipeline.running.plan import Plan, labels_in
 from klamm.pipeline.running.trouble import PipelineFailed
@@ -60,7 +61,7 @@ def check_not_lost(name: str, checkpoint: str) -> None:
         return
     queries = (runs.last_progress(name) or {}).get("queries") or ()
     had_begun = any(query.get("batches") or query.get("partitions") for query in queries)
-    is_empty = not folder.is_dir() or not any(each.is_dir() for each in folder.iterdir())
+    is_empty = not folder.is_dir() or not any(_is_query(each) for each in folder.iterdir())
     # A replay has set the old one aside itself.
     if had_begun and is_empty and runs.start_override(name) is None:
         raise PipelineFailed(
@@ -76,7 +77,7 @@ def check_sinks(checkpoint: str, plan: Plan) -> None:
     if folder is None or not folder.is_dir():
         return
     planned = {query.name for query in plan.queries}
-    there = {each.name for each in folder.iterdir() if each.is_dir()}
+    there = {each.name for each in folder.iterdir() if _is_query(each)}
     for name in sorted(planned - there):
         for old in sorted(there - planned):
             if shared := sorted(labels_in(name) & labels_in(old)):
@@ -85,6 +86,10 @@ def check_sinks(checkpoint: str, plan: Plan) -> None:
                     f"{', '.join(shared)} would be written from the beginning again: give the new sink a step of its own "
                     "to read, or forget the progress with `klamm pipeline reset`"
                 )
+
+
+def _is_query(path: Path) -> bool:
+    return path.is_dir() and path.name != OWN_FOLDER
 
 
 def _list(query_name: str) -> str:

@@ -25,6 +25,8 @@ _IDLE_LOOK_SECONDS = 0.05
 
 # Takes a progress of Spark's as JSON.
 Watcher: TypeAlias = Callable[[str], None]
+# Takes a batch's number before anything of it is written.
+Check: TypeAlias = Callable[[int], None]
 
 
 class RunningQuery:
@@ -117,9 +119,10 @@ def start_batches(
     checkpoint: str,
     output: OutputMode = OutputMode.APPEND,
     trigger: Trigger | None = None,
+    check: Check | None = None,
 ) -> RunningQuery:
-    """Each batch goes into the sinks, one after the other."""
-    batches = Batches(sinks)
+    """Each batch goes into the sinks, one after the other. `check` is asked before each and raises if it must not."""
+    batches = Batches(sinks, check)
     # It prints with a traceback what a sink raises; that is told by whoever asks for the failure.
     logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
     # The sinks are functions to Spark, which cannot tell how much goes through one.
@@ -168,12 +171,13 @@ class GaveWay(Exception):
 class Batches:
     """What Spark calls with each batch."""
 
-    def __init__(self, sinks: Sequence[Sink]) -> None:
+    def __init__(self, sinks: Sequence[Sink], check: Check | None = None) -> None:
         # A batch may come before start() has given us the query, and the sinks need its id.
         self.query_id: Future[str] = Future()
         self.is_ending = threading.Event()
         self.error: Exception | None = None
         self._sinks = sinks
+        self._check = check
         self._are_open = False
 
     @property
@@ -184,6 +188,8 @@ class Batches:
         try:
             if self.is_ending.is_set():
                 raise GaveWay(f"batch {batch_id}")
+            if self._check is not None:
+                self._check(batch_id)
             self._write(batch, batch_id)
         except Exception as error:
             self.error = error

@@ -35,6 +35,7 @@ from klamm.pipeline.spec import BadPipeline, Pipeline, TopicSource, filled
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from klamm.pipeline.identity.guard import Guard
     from klamm.pipeline.running.start import Startable
     from klamm.pipeline.running.supervisor import Notice, Watch
 
@@ -99,6 +100,7 @@ def run(
                     stop=stop or threading.Event(),
                     notice=notice,
                     stop_seconds=stop_seconds,
+                    file=file,
                 )
     except runs.AlreadyRuns as other:
         raise PipelineFailed(str(other)) from other
@@ -190,6 +192,7 @@ def _supervise(
     stop: threading.Event,
     notice: Notice,
     stop_seconds: float,
+    file: str | None,
 ) -> None:
     from klamm.pipeline.running.offsets import GroupOffsets, Readers
     from klamm.pipeline.running.supervisor import Supervisor
@@ -204,6 +207,7 @@ def _supervise(
         stop=stop,
         notice=notice,
         patience_seconds=patience,
+        guard=_guard(spark, pipeline, place, file),
     )
     if startables is None:
         return
@@ -241,6 +245,20 @@ def _supervise(
         offsets.close()
 
 
+def _guard(spark: SparkSession, pipeline: Pipeline, place: Place, file: str | None) -> Guard | None:
+    from klamm.pipeline.identity.asking import Clusters
+    from klamm.pipeline.identity.guard import Guard
+    from klamm.pipeline.identity.keeping import LocalFiles
+    from klamm.pipeline.sources.folder import Folder
+
+    clusters = Clusters(pipeline, place)
+    if not clusters.has_topics:
+        return None
+    here = local_path(place.checkpoint)
+    files = LocalFiles(here) if here is not None else Folder(spark, place.checkpoint)
+    return Guard(pipeline=pipeline.name, file=file, clusters=clusters, files=files)
+
+
 def _prepared(
     spark: SparkSession,
     pipeline: Pipeline,
@@ -251,6 +269,7 @@ def _prepared(
     stop: threading.Event,
     notice: Notice,
     patience_seconds: float | None,
+    guard: Guard | None,
 ) -> list[Startable] | None:
     """The queries, as soon as the cluster answers what has to be known for them; None if the run is stopped before."""
     from klamm.pipeline.running.start import prepare
@@ -259,7 +278,7 @@ def _prepared(
     pauses = Pauses(patience_seconds)
     while not stop.is_set():
         try:
-            return prepare(spark, pipeline, place, once=once, folder=folder)
+            return prepare(spark, pipeline, place, once=once, folder=folder, guard=guard)
         except PipelineFailed as failure:
             trouble = trouble_of(failure)
             pause = pauses.next(time.monotonic()) if trouble.may_pass else None

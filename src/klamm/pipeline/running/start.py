@@ -9,9 +9,10 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from klamm.pipeline.client import for_spark
+from klamm.pipeline.identity.guard import Guard
 from klamm.pipeline.place import Place
 from klamm.pipeline.running.plan import PlannedQuery, dead_letters_name, plan_of
-from klamm.pipeline.running.query import RunningQuery, start_batches, start_continuous
+from klamm.pipeline.running.query import Check, RunningQuery, start_batches, start_continuous
 from klamm.pipeline.running.trouble import failed
 from klamm.pipeline.sinks.making import make_dead_letter_sink, make_sink
 from klamm.pipeline.sinks.records import as_records
@@ -30,6 +31,8 @@ class Startable:
 
     name: str
     start: Callable[[], RunningQuery]
+    # Raises if the topics are not those of its positions: then that is why it failed.
+    check: Callable[[], None] | None = None
 
 
 def start(
@@ -63,6 +66,7 @@ def prepare(
     *,
     once: bool = False,
     folder: Path | None = None,
+    guard: Guard | None = None,
 ) -> list[Startable]:
     """The queries before they run. Dead letters come first: a record that fails a check should not be seen only in
     what is missing."""
@@ -78,10 +82,10 @@ def prepare(
         end_with_the_data(own, pipeline)
     plan = plan_of(pipeline)
     letters = [
-        _dead_letters(pipeline, place, source, bad, trigger)
+        _dead_letters(pipeline, place, source, bad, trigger, guard)
         for source, bad in views.dead_letters.items()
     ]
-    return [*letters, *(_query(views, query, place, trigger) for query in plan.queries)]
+    return [*letters, *(_query(views, query, place, trigger, guard) for query in plan.queries)]
 
 
 def checkpoint_of_query(place: Place, name: str) -> str:
@@ -89,25 +93,38 @@ def checkpoint_of_query(place: Place, name: str) -> str:
 
 
 def _dead_letters(
-    pipeline: Pipeline, place: Place, source: str, bad: DataFrame, trigger: Trigger
+    pipeline: Pipeline,
+    place: Place,
+    source: str,
+    bad: DataFrame,
+    trigger: Trigger,
+    guard: Guard | None,
 ) -> Startable:
     name = dead_letters_name(source)
     assert pipeline.dead_letter is not None, "who keeps bad records has a topic for them"
     topic = pipeline.dead_letter
 
-    def begin() -> RunningQuery:
+    def begin(check: Check | None) -> RunningQuery:
         sink = make_dead_letter_sink(place, topic, name)
-        checkpoint = checkpoint_of_query(place, name)
-        return start_batches(bad, [sink], name=name, checkpoint=checkpoint, trigger=trigger)
+        return start_batches(
+            bad,
+            [sink],
+            name=name,
+            checkpoint=checkpoint_of_query(place, name),
+            trigger=trigger,
+            check=check,
+        )
 
-    return Startable(name, _blaming(name, begin))
+    return _startable(name, begin, guard)
 
 
-def _query(views: Views, query: PlannedQuery, place: Place, trigger: Trigger) -> Startable:
+def _query(
+    views: Views, query: PlannedQuery, place: Place, trigger: Trigger, guard: Guard | None
+) -> Startable:
     rows = views.rows(query.view)
     checkpoint = checkpoint_of_query(place, query.name)
 
-    def begin() -> RunningQuery:
+    def begin(check: Check | None) -> RunningQuery:
         if trigger.when is TriggerWhen.CONTINUOUS:
             return _continuous(rows, query, place, trigger)
         made = [make_sink(views.spark, each.sink, place, each.delivery) for each in query.sinks]
@@ -118,9 +135,26 @@ def _query(views: Views, query: PlannedQuery, place: Place, trigger: Trigger) ->
             checkpoint=checkpoint,
             output=query.output,
             trigger=trigger,
+            check=check,
         )
 
-    return Startable(query.name, _blaming(query.name, begin))
+    return _startable(query.name, begin, guard)
+
+
+def _startable(
+    name: str, begin: Callable[[Check | None], RunningQuery], guard: Guard | None
+) -> Startable:
+    """Its topics are looked at before it starts and before each of its batches."""
+    of_query = guard.of(name) if guard is not None else None
+
+    def start_it() -> RunningQuery:
+        if of_query is None:
+            return begin(None)
+        of_query.check_start()
+        return begin(of_query.check_batch)
+
+    check = of_query.check_start if of_query is not None else None
+    return Startable(name, _blaming(name, start_it), check)
 
 
 def _continuous(

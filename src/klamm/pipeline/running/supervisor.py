@@ -8,11 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from klamm.pipeline.identity.rules import TopicsChanged
 from klamm.pipeline.running.offsets import GroupOffsets, Readers, processed_offsets
 from klamm.pipeline.running.progress import Report, Reporter
 from klamm.pipeline.running.query import RunningQuery
 from klamm.pipeline.running.start import Startable
 from klamm.pipeline.running.trouble import PipelineFailed, Trouble, trouble_of
+from klamm.pipeline.sources.trouble import SourceUnreachable
 
 Watch: TypeAlias = Callable[[Report], None]
 Notice: TypeAlias = Callable[[str], None]
@@ -106,12 +108,24 @@ class Supervisor:
         name, trouble = kept.startable.name, trouble_of(failure)
         pause = kept.pauses.next(time.monotonic()) if trouble.may_pass else None
         if pause is None:
+            trouble = self._cause(kept, trouble)
             sentence = trouble.sentence
             if not sentence.startswith(f"{name}: "):
                 sentence = f"{name}: {sentence}"
             raise PipelineFailed(sentence, exit_code=trouble.exit_code) from failure
         self.notice(again(name, trouble, pause))
         kept.due = time.monotonic() + pause
+
+    def _cause(self, kept: _Kept, trouble: Trouble) -> Trouble:
+        """A topic that was made again has many faces: offsets that are not there, records that do not decode."""
+        try:
+            if kept.startable.check is not None:
+                kept.startable.check()
+        except TopicsChanged as changed:
+            return trouble_of(changed)
+        except SourceUnreachable:
+            pass
+        return trouble
 
     def _take_news(self, kept: _Kept) -> None:
         assert kept.running is not None

@@ -1,0 +1,92 @@
+"""Asks a cluster which topics it has under some names. One request where the names are known, two for patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from confluent_kafka import KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient
+
+from klamm.pipeline.client import for_librdkafka
+from klamm.pipeline.identity.rules import Identity, Topic
+from klamm.pipeline.place import Place
+from klamm.pipeline.sources.trouble import SourceUnreachable
+from klamm.pipeline.spec import Pipeline, TopicSource
+from klamm.pipeline.spec.checks.reads import matches
+
+TIMEOUT_SECONDS = 15.0
+# What a cluster says that gives topics no ids.
+_NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+# The topic's own errors: it is not there, or not for us. Whoever reads it hears that, too.
+_OF_THE_TOPIC = (
+    "UNKNOWN_TOPIC_OR_PART",
+    "TOPIC_AUTHORIZATION_FAILED",
+    "TOPIC_EXCEPTION",
+    "LEADER_NOT_AVAILABLE",
+)
+
+
+class Clusters:
+    """The cluster of a pipeline, and which of its topics the pipeline reads."""
+
+    def __init__(self, pipeline: Pipeline, place: Place) -> None:
+        sources = [source for source in pipeline.sources if isinstance(source, TopicSource)]
+        self._named = {topic for source in sources for topic in source.topics}
+        self._patterns = [source.pattern for source in sources if source.pattern is not None]
+        self._place = place
+        self._client: AdminClient | None = None
+
+    @property
+    def has_topics(self) -> bool:
+        return bool(self._named or self._patterns)
+
+    def ask(self, *, known: Collection[str] = (), with_cluster: bool = False) -> Identity:
+        """Of all topics that the pipeline reads and those that are `known`. Raises SourceUnreachable."""
+        try:
+            names = sorted({*self._named, *known, *self._matching()})
+            topics = self._described(names)
+            return Identity(self._cluster_id() if with_cluster else None, topics)
+        except KafkaException as error:
+            raise SourceUnreachable(
+                f"the cluster at {self._place.bootstrap} does not answer ({error.args[0].str()})"
+            ) from error
+
+    def _matching(self) -> list[str]:
+        if not self._patterns:
+            return []
+        # Asked for all, and not by name: asking must not create.
+        there = self._admin().list_topics(timeout=TIMEOUT_SECONDS).topics
+        return [t for t in there if any(matches(pattern, t) for pattern in self._patterns)]
+
+    def _described(self, names: list[str]) -> dict[str, Topic]:
+        if not names:
+            return {}
+        asked = self._admin().describe_topics(
+            TopicCollection(names), request_timeout=TIMEOUT_SECONDS
+        )
+        found = {}
+        for name, future in asked.items():
+            try:
+                told = future.result()
+            except KafkaException as error:
+                if error.args[0].name() not in _OF_THE_TOPIC:
+                    raise
+                continue
+            topic_id = str(told.topic_id)
+            found[name] = Topic(None if topic_id == _NO_ID else topic_id, len(told.partitions))
+        return found
+
+    def _cluster_id(self) -> str | None:
+        found = self._admin().describe_cluster(request_timeout=TIMEOUT_SECONDS).result().cluster_id
+        return str(found) if found else None
+
+    def _admin(self) -> AdminClient:
+        if self._client is None:
+            self._client = AdminClient(
+                {
+                    **for_librdkafka(self._place.client),
+                    "bootstrap.servers": self._place.bootstrap,
+                    "log_level": 0,
+                }
+            )
+        return self._client

@@ -1,0 +1,49 @@
+"""Whole runs over topics that were deleted and made again under the same name."""
+
+import threading
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from klamm.pipeline.running.runner import run
+from klamm.pipeline.running.trouble import PipelineFailed
+from pipeline.identity.topics import make_again
+from pipeline.running.pipelines import Stage, as_values, create, numbers, values
+
+
+def test_topic_that_was_made_again_between_two_runs_stops_the_pipeline(stage: Stage) -> None:
+    pipeline = stage.pipeline("recreated")
+    stage.put("recreated-in", *range(5))
+    stage.run_once(pipeline)
+    make_again(stage.bootstrap, "recreated-in")
+    stage.put("recreated-in", *range(100, 112))
+
+    with pytest.raises(PipelineFailed) as failure:
+        stage.run_once(pipeline, file="recreated.yaml")
+
+    told = str(failure.value)
+    assert "topic recreated-in was deleted and made again" in told
+    assert "`klamm pipeline replay recreated.yaml --from earliest --execute`" in told
+    assert "`klamm pipeline accept recreated`" in told
+    assert values(stage.bootstrap, "recreated-out") == as_values(*range(5))
+
+
+def test_topic_that_is_made_again_between_two_batches_stops_the_pipeline(stage: Stage) -> None:
+    create(stage.bootstrap, "between-in", "between-out", partitions=1)
+    pipeline = numbers("between", trigger={"every": "1 second"})
+    stage.put("between-in", *range(5))
+    stop, is_made_again = threading.Event(), threading.Event()
+
+    def after_the_first_batch(report: object) -> None:
+        if not is_made_again.is_set() and values(stage.bootstrap, "between-out") == as_values(
+            *range(5)
+        ):
+            is_made_again.set()
+            make_again(stage.bootstrap, "between-in", partitions=1)
+            stage.put("between-in", *range(100, 112))
+
+    with pytest.raises(PipelineFailed, match="topic between-in was deleted and made again"):
+        run(pipeline, **stage.how(watch=after_the_first_batch, stop=stop))  # type: ignore[arg-type]
+
+    assert values(stage.bootstrap, "between-out") == as_values(*range(5))
