@@ -8,7 +8,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from cli.commands import Klamm
 from klamm.cli.output import UsageError
-from klamm.cli.pipeline.replaying import parse_when
+from klamm.cli.pipeline.progress.replaying import parse_when
 from klamm.pipeline.running import runs
 from klamm.pipeline.spec import Edge, FromTime
 from pipeline.cli import files

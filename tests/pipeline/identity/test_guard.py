@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from klamm.pipeline.identity.asking import Clusters
+from klamm.pipeline.identity.asking import topics_of
 from klamm.pipeline.identity.guard import Guard, QueryGuard
 from klamm.pipeline.identity.keeping import LocalFiles, read_kept
 from klamm.pipeline.identity.rules import TopicsChanged
@@ -28,8 +28,8 @@ def topic(bootstrap: str) -> str:
 def guard(bootstrap: str, folder: Path, **source: str) -> QueryGuard:
     facts = {"name": "p", "source": {"format": "text", **source}, "sink": {"console": True}}
     place = Place(bootstrap=bootstrap, checkpoint=str(folder), warehouse=str(folder))
-    clusters = Clusters(from_dict(facts), place)  # type: ignore[arg-type]
-    whole = Guard(pipeline="p", file="p.yaml", clusters=clusters, files=LocalFiles(folder))
+    topics = topics_of(from_dict(facts), place)  # type: ignore[arg-type]
+    whole = Guard(pipeline="p", file="p.yaml", topics=topics, files=LocalFiles(folder))
     return whole.of("console")
 
 

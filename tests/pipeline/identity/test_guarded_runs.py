@@ -6,17 +6,22 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from klamm.cli.connect import Cluster
+from klamm.cli.pipeline.progress.accepting import accept, changed_queries
 from klamm.pipeline.running.runner import run
 from klamm.pipeline.running.trouble import PipelineFailed
 from pipeline.identity.topics import make_again
 from pipeline.running.pipelines import Stage, as_values, create, numbers, values
 
 
-def test_topic_that_was_made_again_between_two_runs_stops_the_pipeline(stage: Stage) -> None:
-    pipeline = stage.pipeline("recreated")
+def test_topic_that_was_made_again_between_two_runs_stops_the_pipeline_until_it_is_accepted(
+    stage: Stage,
+) -> None:
+    create(stage.bootstrap, "recreated-in", "recreated-out", partitions=1)
+    pipeline = numbers("recreated")
     stage.put("recreated-in", *range(5))
     stage.run_once(pipeline)
-    make_again(stage.bootstrap, "recreated-in")
+    make_again(stage.bootstrap, "recreated-in", partitions=1)
     stage.put("recreated-in", *range(100, 112))
 
     with pytest.raises(PipelineFailed) as failure:
@@ -27,6 +32,12 @@ def test_topic_that_was_made_again_between_two_runs_stops_the_pipeline(stage: St
     assert "`klamm pipeline replay recreated.yaml --from earliest --execute`" in told
     assert "`klamm pipeline accept recreated`" in told
     assert values(stage.bootstrap, "recreated-out") == as_values(*range(5))
+
+    accept(stage.checkpoint, changed_queries(stage.checkpoint, Cluster(stage.bootstrap)))
+    stage.run_once(pipeline)
+
+    # At the old offset: that is what was accepted.
+    assert values(stage.bootstrap, "recreated-out") == as_values(*range(5), *range(105, 112))
 
 
 def test_topic_that_is_made_again_between_two_batches_stops_the_pipeline(stage: Stage) -> None:

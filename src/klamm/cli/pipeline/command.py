@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -12,21 +11,13 @@ import typer
 from klamm.cli.connect import DEFAULT_BOOTSTRAP, Output, Properties, command_group, run_typer
 from klamm.cli.connect import Bootstrap as AnyBootstrap
 from klamm.cli.doctor import Status
-from klamm.cli.output import CommandError, Row, flush, notice, show, write
+from klamm.cli.output import CommandError, Row, flush, show, write
 from klamm.cli.pipeline import doctor as checks
 from klamm.cli.pipeline.fetching import bring, rows_of
 from klamm.cli.pipeline.letters import retry
 from klamm.cli.pipeline.looking import run_rows, show_lag, show_status
 from klamm.cli.pipeline.planning import show_plan
-from klamm.cli.pipeline.replaying import (
-    check_has_topics,
-    forget_progress,
-    held_still,
-    parse_when,
-    parts_of,
-    replay_rows,
-    start_again,
-)
+from klamm.cli.pipeline.progress.commands import accept, replay, reset
 from klamm.cli.pipeline.running import DEFAULT_MASTER, Wishes, run_file
 from klamm.cli.pipeline.stopping import how_it_ended, stop_run
 from klamm.cli.pipeline.targets import (
@@ -35,10 +26,7 @@ from klamm.cli.pipeline.targets import (
     Execute,
     NameOrFile,
     PipelineFile,
-    check_spark_is_installed,
     find,
-    read_pipeline,
-    target_of,
 )
 from klamm.cli.pipeline.writing import DEFAULT_NAME, schema_text, validate_files, write_starter
 from klamm.pipeline.jars import LOCK
@@ -200,76 +188,9 @@ def stop(
         raise typer.Exit(1)
 
 
-@app.command()
-def replay(
-    file: PipelineFile,
-    when: Annotated[
-        str,
-        typer.Option("--from", metavar="WHEN", help="earliest, 2026-11-15T10:00 or '2 hours ago'."),
-    ],
-    execute: Execute = False,
-    run_now: Annotated[
-        bool, typer.Option("--run", help="Do it, and run the pipeline at once.")
-    ] = False,
-    checkpoint: Checkpoint = None,
-    bootstrap: Bootstrap = None,
-    properties: Properties = None,
-    output: Output = None,
-) -> None:
-    """Read a pipeline's topics again from some time on.
-
-    The progress until now is set aside, and the next run starts there: what was written since then is written again.
-    Shows what it would do, unless told to --execute.
-    """
-    pipeline = read_pipeline(file)
-    start = parse_when(when, now_ms=time.time_ns() // 1_000_000)
-    check_has_topics(pipeline)
-    if run_now:
-        check_spark_is_installed()
-    target = target_of(pipeline)
-    does_it = execute or run_now
-    with held_still(target, target.checkpoint(checkpoint)) as folder:
-        cluster = target.cluster(bootstrap, properties)
-        rows = replay_rows(cluster, pipeline, start, done=does_it)
-        aside = start_again(target, folder, start) if does_it else None
-    show(rows, output)
-    if not does_it:
-        notice("nothing was changed; --execute does it, --run also runs the pipeline")
-        return
-    if aside is not None:
-        notice(f"the progress until now is kept in {aside}")
-    if run_now:
-        run_file(file, Wishes(bootstrap=bootstrap, checkpoint=checkpoint, output=output))
-    else:
-        notice(f"the next run of {target.name} starts there")
-
-
-@app.command()
-def reset(
-    target: NameOrFile,
-    execute: Execute = False,
-    checkpoint: Checkpoint = None,
-    bootstrap: Bootstrap = None,
-    properties: Properties = None,
-    output: Output = None,
-) -> None:
-    """Forget how far a pipeline is.
-
-    Its checkpoint and its group: the next run starts as if it were the first. Shows what it would do, unless told to
-    --execute.
-    """
-    found = find(target)
-    with held_still(found, found.checkpoint(checkpoint)) as folder:
-        forgotten = [str(part) for part in parts_of(folder)]
-        if execute:
-            forget_progress(found, folder, found.cluster(bootstrap, properties))
-    rows: list[Row] = [
-        {"what": what, "name": name, "forgotten": execute}
-        for what, name in [("group", found.group), *(("checkpoint", part) for part in forgotten)]
-    ]
-    show(rows, output)
-    if not execute:
-        notice("nothing was changed; --execute does it")
+app.command()(replay)
+app.command()(reset)
+app.command()(accept)
 
 
 @app.command()

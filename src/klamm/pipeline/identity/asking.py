@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
@@ -26,14 +26,21 @@ _OF_THE_TOPIC = (
 )
 
 
-class Clusters:
-    """The cluster of a pipeline, and which of its topics the pipeline reads."""
+class Topics:
+    """The topics of a pipeline on its cluster. The client is made when it is first needed, and kept."""
 
-    def __init__(self, pipeline: Pipeline, place: Place) -> None:
-        sources = [source for source in pipeline.sources if isinstance(source, TopicSource)]
-        self._named = {topic for source in sources for topic in source.topics}
-        self._patterns = [source.pattern for source in sources if source.pattern is not None]
-        self._place = place
+    def __init__(
+        self,
+        make_client: Callable[[], AdminClient],
+        bootstrap: str,
+        *,
+        named: Collection[str] = (),
+        patterns: Collection[str] = (),
+    ) -> None:
+        self._make_client = make_client
+        self._bootstrap = bootstrap
+        self._named = named
+        self._patterns = patterns
         self._client: AdminClient | None = None
 
     @property
@@ -41,14 +48,14 @@ class Clusters:
         return bool(self._named or self._patterns)
 
     def ask(self, *, known: Collection[str] = (), with_cluster: bool = False) -> Identity:
-        """Of all topics that the pipeline reads and those that are `known`. Raises SourceUnreachable."""
+        """Of those that the pipeline names and those that are `known`. Raises SourceUnreachable."""
         try:
             names = sorted({*self._named, *known, *self._matching()})
             topics = self._described(names)
             return Identity(self._cluster_id() if with_cluster else None, topics)
         except KafkaException as error:
             raise SourceUnreachable(
-                f"the cluster at {self._place.bootstrap} does not answer ({error.args[0].str()})"
+                f"the cluster at {self._bootstrap} does not answer ({error.args[0].str()})"
             ) from error
 
     def _matching(self) -> list[str]:
@@ -82,11 +89,20 @@ class Clusters:
 
     def _admin(self) -> AdminClient:
         if self._client is None:
-            self._client = AdminClient(
-                {
-                    **for_librdkafka(self._place.client),
-                    "bootstrap.servers": self._place.bootstrap,
-                    "log_level": 0,
-                }
-            )
+            self._client = self._make_client()
         return self._client
+
+
+def topics_of(pipeline: Pipeline, place: Place) -> Topics:
+    sources = [source for source in pipeline.sources if isinstance(source, TopicSource)]
+    settings: dict[str, str | int | float | bool] = {
+        **for_librdkafka(place.client),
+        "bootstrap.servers": place.bootstrap,
+        "log_level": 0,
+    }
+    return Topics(
+        lambda: AdminClient(settings),
+        place.bootstrap,
+        named={topic for source in sources for topic in source.topics},
+        patterns=[source.pattern for source in sources if source.pattern is not None],
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from klamm.pipeline.identity import rules
-from klamm.pipeline.identity.asking import Clusters
+from klamm.pipeline.identity.asking import Topics
 from klamm.pipeline.identity.keeping import Files, Kept, positions, read_kept, write_kept
 from klamm.pipeline.identity.rules import Identity, TopicsChanged
 
@@ -16,7 +16,7 @@ class Guard:
 
     pipeline: str
     file: str | None
-    clusters: Clusters
+    topics: Topics
     files: Files
 
     def of(self, query: str) -> QueryGuard:
@@ -34,21 +34,21 @@ class QueryGuard:
         kept = read_kept(self._guard.files, self._query)
         positioned = positions(self._guard.files, self._query) or {}
         self._known = rules.only(kept.identity, positioned) if kept is not None else Identity()
-        now = self._guard.clusters.ask(known=self._known.topics, with_cluster=True)
+        now = self._guard.topics.ask(known=self._known.topics, with_cluster=True)
         if found := rules.changes(self._known, now, positioned):
             raise self._changed(found, now)
         self._learn(now, is_new=kept is None)
 
     def check_batch(self, batch_id: int) -> None:
         """Raises TopicsChanged, or SourceUnreachable if the cluster does not answer: then the batch is tried later."""
-        known, clusters = self._known, self._guard.clusters
-        now = clusters.ask(known=known.topics)
+        known, topics = self._known, self._guard.topics
+        now = topics.ask(known=known.topics)
         suspects = rules.changes(known, now, known.topics)
         if not suspects and all(topic.id is not None for topic in now.topics.values()):
             self._learn(now)
             return
         # Seldom: something changed, or nothing but the cluster's own id can tell.
-        now = clusters.ask(known=known.topics, with_cluster=True)
+        now = topics.ask(known=known.topics, with_cluster=True)
         positioned = positions(self._guard.files, self._query, before_batch=batch_id)
         # A position that cannot be found could be one of any topic.
         if found := rules.changes(known, now, known.topics if positioned is None else positioned):

@@ -81,6 +81,11 @@ def write_kept(files: Files, query: str, kept: Kept) -> None:
     files.write_text(_file(query), json.dumps(to_plain(kept.identity)))
 
 
+def kept_queries(files: Files) -> list[str]:
+    names = files.names(OWN_FOLDER)
+    return [name.removesuffix(".json") for name in names if name.endswith(".json")]
+
+
 def positions(
     files: Files, query: str, *, before_batch: int | None = None
 ) -> dict[str, dict[int, int]] | None:

@@ -246,17 +246,17 @@ def _supervise(
 
 
 def _guard(spark: SparkSession, pipeline: Pipeline, place: Place, file: str | None) -> Guard | None:
-    from klamm.pipeline.identity.asking import Clusters
+    from klamm.pipeline.identity.asking import topics_of
     from klamm.pipeline.identity.guard import Guard
     from klamm.pipeline.identity.keeping import LocalFiles
     from klamm.pipeline.sources.folder import Folder
 
-    clusters = Clusters(pipeline, place)
-    if not clusters.has_topics:
+    topics = topics_of(pipeline, place)
+    if not topics.has_topics:
         return None
     here = local_path(place.checkpoint)
     files = LocalFiles(here) if here is not None else Folder(spark, place.checkpoint)
-    return Guard(pipeline=pipeline.name, file=file, clusters=clusters, files=files)
+    return Guard(pipeline=pipeline.name, file=file, topics=topics, files=files)
 
 
 def _prepared(

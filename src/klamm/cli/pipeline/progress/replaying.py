@@ -15,6 +15,7 @@ from klamm.cli.group.looking import committed
 from klamm.cli.offsets import BEGINNING, END, Kind, Position, ask
 from klamm.cli.output import CommandError, Row, UsageError
 from klamm.cli.pipeline.targets import Target
+from klamm.pipeline.identity.keeping import OWN_FOLDER
 from klamm.pipeline.running import runs
 from klamm.pipeline.running.checkpoint import local_path, only_writer
 from klamm.pipeline.running.trouble import PipelineFailed
@@ -24,6 +25,9 @@ _AGO = re.compile(r"(.+?)\s*\bago", re.IGNORECASE)
 # By these Spark's folder of one query is known.
 _SPARKS_OWN = ("metadata", "offsets", "commits", "sources", "state")
 _LANDED = "landed."
+_IF_ELSEWHERE = (
+    "move it aside with the tools of that storage, then run the pipeline with the `start` it needs"
+)
 
 
 def parse_when(text: str, *, now_ms: int) -> Edge | FromTime:
@@ -115,8 +119,11 @@ def _matches(pattern: str, topic: str) -> bool:
 
 
 @contextmanager
-def held_still(target: Target, checkpoint: str) -> Iterator[Path]:
-    """The folder of the progress, while nobody can start the pipeline on it."""
+def held_still(
+    target: Target, checkpoint: str, *, if_elsewhere: str = _IF_ELSEWHERE
+) -> Iterator[Path]:
+    """The folder of the progress, while nobody can start the pipeline on it. `if_elsewhere` is the hint for one that is
+    not on this machine."""
     run = target.run
     if run is not None and run.is_alive:
         raise CommandError(
@@ -127,7 +134,7 @@ def held_still(target: Target, checkpoint: str) -> Iterator[Path]:
     if folder is None:
         raise CommandError(
             f"the checkpoint {checkpoint} is not on this machine",
-            hint="move it aside with the tools of that storage, then run the pipeline with the `start` it needs",
+            hint=if_elsewhere,
         )
     if not folder.exists():
         yield folder
@@ -164,14 +171,14 @@ def _set_aside(folder: Path) -> Path:
 
 
 def parts_of(folder: Path) -> list[Path]:
-    """The folders that queries made in it, and what was landed there: nothing else is ever removed."""
+    """The folders that queries made in it, what was landed there and klamm's own: nothing else is ever removed."""
     if not folder.is_dir():
         return []
     return sorted(each for each in folder.iterdir() if each.is_dir() and _is_ours(each))
 
 
 def _is_ours(folder: Path) -> bool:
-    if folder.name.startswith(_LANDED):
+    if folder.name.startswith(_LANDED) or folder.name == OWN_FOLDER:
         return True
     return any((folder / name).exists() for name in _SPARKS_OWN)
 

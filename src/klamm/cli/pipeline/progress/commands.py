@@ -1,0 +1,144 @@
+"""`klamm pipeline replay`, `reset` and `accept`: the commands and their options. Thin: parse, call, print."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from klamm.cli.connect import Output, Properties
+from klamm.cli.output import Row, notice, show
+from klamm.cli.pipeline.progress.accepting import (
+    ACCEPT_ELSEWHERE,
+    changed_queries,
+    resumed_in,
+)
+from klamm.cli.pipeline.progress.accepting import accept as accept_topics
+from klamm.cli.pipeline.progress.replaying import (
+    check_has_topics,
+    forget_progress,
+    held_still,
+    parse_when,
+    parts_of,
+    replay_rows,
+    start_again,
+)
+from klamm.cli.pipeline.running import Wishes, run_file
+from klamm.cli.pipeline.targets import (
+    Bootstrap,
+    Checkpoint,
+    Execute,
+    NameOrFile,
+    PipelineFile,
+    check_spark_is_installed,
+    find,
+    read_pipeline,
+    target_of,
+)
+
+
+def replay(
+    file: PipelineFile,
+    when: Annotated[
+        str,
+        typer.Option("--from", metavar="WHEN", help="earliest, 2026-11-15T10:00 or '2 hours ago'."),
+    ],
+    execute: Execute = False,
+    run_now: Annotated[
+        bool, typer.Option("--run", help="Do it, and run the pipeline at once.")
+    ] = False,
+    checkpoint: Checkpoint = None,
+    bootstrap: Bootstrap = None,
+    properties: Properties = None,
+    output: Output = None,
+) -> None:
+    """Read a pipeline's topics again from some time on.
+
+    The progress until now is set aside, and the next run starts there: what was written since then is written again.
+    Shows what it would do, unless told to --execute.
+    """
+    pipeline = read_pipeline(file)
+    start = parse_when(when, now_ms=time.time_ns() // 1_000_000)
+    check_has_topics(pipeline)
+    if run_now:
+        check_spark_is_installed()
+    target = target_of(pipeline)
+    does_it = execute or run_now
+    with held_still(target, target.checkpoint(checkpoint)) as folder:
+        cluster = target.cluster(bootstrap, properties)
+        rows = replay_rows(cluster, pipeline, start, done=does_it)
+        aside = start_again(target, folder, start) if does_it else None
+    show(rows, output)
+    if not does_it:
+        notice("nothing was changed; --execute does it, --run also runs the pipeline")
+        return
+    if aside is not None:
+        notice(f"the progress until now is kept in {aside}")
+    if run_now:
+        run_file(file, Wishes(bootstrap=bootstrap, checkpoint=checkpoint, output=output))
+    else:
+        notice(f"the next run of {target.name} starts there")
+
+
+def reset(
+    target: NameOrFile,
+    execute: Execute = False,
+    checkpoint: Checkpoint = None,
+    bootstrap: Bootstrap = None,
+    properties: Properties = None,
+    output: Output = None,
+) -> None:
+    """Forget how far a pipeline is.
+
+    Its checkpoint and its group: the next run starts as if it were the first. Shows what it would do, unless told to
+    --execute.
+    """
+    found = find(target)
+    with held_still(found, found.checkpoint(checkpoint)) as folder:
+        forgotten = [str(part) for part in parts_of(folder)]
+        if execute:
+            forget_progress(found, folder, found.cluster(bootstrap, properties))
+    rows: list[Row] = [
+        {"what": what, "name": name, "forgotten": execute}
+        for what, name in [("group", found.group), *(("checkpoint", part) for part in forgotten)]
+    ]
+    show(rows, output)
+    if not execute:
+        notice("nothing was changed; --execute does it")
+
+
+def accept(
+    target: NameOrFile,
+    execute: Execute = False,
+    checkpoint: Checkpoint = None,
+    bootstrap: Bootstrap = None,
+    properties: Properties = None,
+    output: Output = None,
+) -> None:
+    """Go on at the old offsets in topics that were deleted and made again.
+
+    Also on another cluster. The column left_out counts the records that are there and will never be read: `replay`
+    reads them. Shows what it would do, unless told to --execute.
+    """
+    found = find(target)
+    with held_still(found, found.checkpoint(checkpoint), if_elsewhere=ACCEPT_ELSEWHERE) as folder:
+        cluster = found.cluster(bootstrap, properties)
+        changed = changed_queries(folder, cluster)
+        resumed = resumed_in(changed, cluster) if changed else []
+        if execute:
+            accept_topics(folder, changed)
+    show((each.row(accepted=execute) for each in resumed), output)
+    if not resumed:
+        notice(f"the topics of {found.name} are those that it has read: there is nothing to accept")
+        return
+    if any(each.is_beyond for each in resumed):
+        notice(
+            "a position lies behind the end of its partition: the next run stops there, as records are gone; "
+            "`klamm pipeline replay` begins anew"
+        )
+    notice(
+        f"the next run of {found.name} goes on at next_offset"
+        if execute
+        else "nothing was changed; --execute does it"
+    )
