@@ -223,7 +223,7 @@ class LogScenario:
         planned.run()
         if self.rng.random() < 0.5:
             self._append(history, -1)
-        log.end_flush(planned, self.now)
+        log.end_flush(planned)
         history.synced = max(history.synced, log.recovery_point)
 
     def checkpoint(self) -> None:
@@ -240,7 +240,7 @@ class LogScenario:
         planned = log.begin_flush()
         if planned is not None:
             planned.run()
-            log.end_flush(planned, self.now)
+            log.end_flush(planned)
         history.synced = max(history.synced, log.recovery_point)
 
     def _write_recovery_points(self) -> None:
@@ -317,7 +317,7 @@ class LogScenario:
         for group in cleaning.groups():
             copied = cleaning.copy(group)
             if copied is not None:
-                assert asked.swap_in(copied, self.now)
+                assert asked.swap_in(copied)
         self.disk.fsync_dir(log.directory)
         checkpoint = self.directory.new_cleaner_offset(USERS, cleaning.end_offset)
         if checkpoint is not None:

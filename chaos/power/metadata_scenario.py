@@ -2,7 +2,7 @@
 
 import asyncio
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from klamm.protocol.messages.incremental_alter_configs import (
 from klamm.server.loops.metadata_log import MetadataLog
 from klamm.server.loops.quorum_loop import MetadataQuorum
 from klamm.server.storage import DataDirectories
+from klamm.server.world.real import real_world
 from klamm.testing.clock import ManualClock
 from klamm.testing.memory_disk import Loss, MemoryDisk
 
@@ -76,12 +77,11 @@ class Machine:
     rng: Random
 
     async def start(self) -> MetadataQuorum:
-        directories = DataDirectories.open(self.disk, _SETTINGS, chance=self.rng, clock=self.clock)
+        world = replace(real_world(self.disk), clock=self.clock, chance=self.rng)
+        directories = DataDirectories.open(world, _SETTINGS)
         quorum = MetadataQuorum(
-            self.disk,
+            world,
             _SETTINGS,
-            clock=self.clock,
-            chance=self.rng,
             directories=directories,
             endpoints=[Endpoint("PLAINTEXT", "localhost", 9092)],
             controller_endpoints=[Endpoint("CONTROLLER", "localhost", 9093)],

@@ -29,6 +29,7 @@ from klamm.protocol.records.batch import check_crc, read_header
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
 from klamm.server.node import Node
+from klamm.server.world.real import real_world
 from klamm.testing.memory_disk import MemoryDisk
 
 _NAMES = ("ann", "bob", "cid")
@@ -96,7 +97,7 @@ class NodeScenario:
         self.recorder.note()
 
     async def _run(self, actions: int) -> None:
-        node = Node(_SETTINGS, disk=self.disk)
+        node = Node(_SETTINGS, real_world(self.disk))
         await node.start()
         try:
             host, _, port = node.ready.address.rpartition(":")
@@ -202,7 +203,7 @@ def check_node(crash: Crash[Told]) -> None:
 
 async def _check(crash: Crash[Told]) -> None:
     """The node starts and everything it ever said is so."""
-    node = Node(_SETTINGS, disk=crash.disk)
+    node = Node(_SETTINGS, real_world(crash.disk))
     await node.start()
     try:
         told, image = crash.promise, node.broker.image
@@ -241,5 +242,5 @@ def _check_batches(node: Node, name: str, told: Told) -> None:
             producer_epoch=0,
             base_sequence=last.sequence,
         )
-        appended = log.append(again, leader_epoch=1 << 20, now=node.broker.clock.now())
+        appended = log.append(again, leader_epoch=1 << 20, now=node.broker.clock.wall())
         assert (appended.base_offset, appended.duplicate) == (last.offset, True)

@@ -29,6 +29,7 @@ from klamm.server.dispatch import Dispatcher
 from klamm.server.network.connection import Answer, Connection
 from klamm.server.network.listener import Listener
 from klamm.server.node import Node
+from klamm.server.world.real import real_world
 
 # A node collects topics and records; after so many requests it makes room for a new one.
 _REQUESTS_PER_NODE = 3_000
@@ -89,7 +90,7 @@ class _Stage:
                 "log.cleaner.enable=false",
             ]
         )
-        self._node = Node(settings)
+        self._node = Node(settings, real_world())
         self._loop.run_until_complete(self._node.start())
         topics = [
             CreatableTopic(name=name, num_partitions=2, replication_factor=1)

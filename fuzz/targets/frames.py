@@ -1,18 +1,19 @@
 """A connection, cut and mangled: frames in any pieces, answers of any kind, a client that reads or does not."""
 
 import asyncio
-import socket
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from fuzz.target import Target
 from klamm.base.errors import CorruptFrame
-from klamm.server.network.connection import PARKED, Answer, Buffer, Connection, Parked
+from klamm.server.network.connection import PARKED, Answer, Connection, Parked
 from klamm.server.network.limits import Limits
 from klamm.server.network.listener import Listener
 from klamm.server.network.long_answer import LongAnswer
 from klamm.server.network.shared import Shared
+from klamm.server.world.ports import Arrival, Buffer
+from klamm.server.world.turns import TimedTurns
 
 _MAX_REQUEST = 1_000
 
@@ -69,16 +70,26 @@ class _Transport:
         assert high == 0
 
 
-class _Socket:
+class _Wire:
     """Takes a part of what is sent, or nothing when the client does not read."""
 
     def __init__(self) -> None:
         self.takes = True
 
-    def send(self, data: Buffer, flags: int = 0) -> int:
+    def send(self, data: Buffer) -> int:
         if not self.takes:
             raise BlockingIOError
         return min(len(data), 700)
+
+    send_more = send
+
+    def send_file(self, file: object, position: int, size: int) -> None:
+        return None
+
+
+class _Arrival(NamedTuple):
+    wire: _Wire
+    host: str = "127.0.0.1"
 
 
 class _Zeros:
@@ -89,8 +100,8 @@ class _Zeros:
     def read_part(self, start: int, size: int) -> bytes:
         return bytes(size)
 
-    def place(self) -> None:
-        return None
+    file = None
+    position = 0
 
 
 class _Listener:
@@ -126,13 +137,12 @@ def _answer(connection: Connection, frame: memoryview) -> Answer | Parked | None
 async def _feed(data: bytes, shared: Shared) -> None:
     """The first byte of each step says how many bytes come next and what the client does meanwhile."""
     listener = _Listener(shared)
-    client = _Socket()
+    client = _Wire()
     connection = Connection(
         cast(Listener, listener),
         _answer,
         shared,
-        client=cast(socket.socket, client),
-        peer_host="127.0.0.1",
+        arrival=cast(Arrival, _Arrival(client)),
     )
     transport = _Transport(connection)
     connection.connection_made(cast(asyncio.Transport, transport))
@@ -179,7 +189,7 @@ def _stage() -> tuple[asyncio.AbstractEventLoop, Shared]:
         backlog=1,
         small_request_bytes=200,
     )
-    return asyncio.new_event_loop(), Shared(limits)
+    return asyncio.new_event_loop(), Shared(limits, TimedTurns())
 
 
 def _run(data: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from klamm.base.clock import Now
 from klamm.base.deadlines import Deadlines
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.outcome import Token
@@ -50,15 +51,15 @@ class Counting:
     def replay_end(self, producer: Producer, is_commit: bool) -> None:
         self.ended.append((producer, is_commit))
 
-    def loaded(self, image: ClusterImage, now: int) -> Outcome:
+    def loaded(self, image: ClusterImage, now: Now) -> Outcome:
         self.is_loaded = True
         return NOTHING
 
-    def follow(self, image: ClusterImage, now: int) -> Outcome:
+    def follow(self, image: ClusterImage, now: Now) -> Outcome:
         return NOTHING
 
-    def wake(self, now: int) -> Outcome:
-        self.deadlines.due(now)
+    def wake(self, now: Now) -> Outcome:
+        self.deadlines.due(now.monotonic)
         waiting, self._waiting = self._waiting, []
         return Outcome(replies=[(token, sum(self.counts.values())) for token in waiting])
 

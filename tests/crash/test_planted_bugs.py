@@ -67,9 +67,9 @@ def a_flush_that_forgets_the_segment_before(patch: pytest.MonkeyPatch) -> None:
 def a_flush_that_claims_what_came_after_it_began(patch: pytest.MonkeyPatch) -> None:
     end = Durability.end
 
-    def end_further(self: Durability, flush: Flush, now: int | None) -> None:
+    def end_further(self: Durability, flush: Flush) -> None:
         flush.end_offset += 2
-        end(self, flush, now)
+        end(self, flush)
 
     patch.setattr(Durability, "end", end_further)
 

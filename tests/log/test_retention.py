@@ -108,6 +108,7 @@ def test_files_are_renamed_at_once_and_removed_later():
 
     assert renamed
     assert all(name.endswith(".deleted") for name in renamed)
+    assert log.remove_deleted(NOW) == NOW + 500
     assert log.remove_deleted(NOW + 499) == NOW + 500
     assert log.remove_deleted(NOW + 500) is None
     assert not any(name.endswith(".deleted") for name in files(log))

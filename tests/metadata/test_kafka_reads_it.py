@@ -3,12 +3,12 @@
 import asyncio
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from klamm.base.settings.broker import build_settings
-from klamm.log.disk import RealDisk
 from klamm.metadata.image import Endpoint
 from klamm.protocol.messages.create_topics import (
     CreatableTopic,
@@ -17,6 +17,7 @@ from klamm.protocol.messages.create_topics import (
 )
 from klamm.server.loops.quorum_loop import MetadataQuorum
 from klamm.server.storage import DataDirectories
+from klamm.server.world.real import real_world
 from klamm.testing.clock import ManualClock
 from support.kafka_jars import java_tool
 
@@ -28,13 +29,12 @@ async def _live(data: Path, *, topic: str) -> None:
     settings = build_settings(
         {"log.dirs": str(data), "metadata.log.max.record.bytes.between.snapshots": "1000"}
     )
-    disk, clock, chance = RealDisk(), ManualClock(1_700_000_000_000), random.Random(len(topic))
-    with DataDirectories.open(disk, settings, chance=chance, clock=clock) as directories:
+    clock, chance = ManualClock(1_700_000_000_000), random.Random(len(topic))
+    world = replace(real_world(), clock=clock, chance=chance)
+    with DataDirectories.open(world, settings) as directories:
         quorum = MetadataQuorum(
-            disk,
+            world,
             settings,
-            clock=clock,
-            chance=chance,
             directories=directories,
             endpoints=[Endpoint("PLAINTEXT", "localhost", 9092)],
         )

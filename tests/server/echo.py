@@ -13,6 +13,8 @@ from klamm.server.network.limits import Limits
 from klamm.server.network.listener import Listener
 from klamm.server.network.long_answer import LongAnswer
 from klamm.server.network.shared import Shared
+from klamm.server.world.sockets import Sockets
+from klamm.server.world.turns import TimedTurns
 
 
 class Pair(NamedTuple):
@@ -48,8 +50,9 @@ class Zeros:
         self.read += size
         return bytes(size)
 
-    def place(self) -> None:
-        """In no file."""
+    # In no file.
+    file = None
+    position = 0
 
 
 def content(size: int) -> bytes:
@@ -109,8 +112,10 @@ async def an_echo(**limits: Any) -> AsyncIterator[Served]:
         "max_idle_seconds": 60.0,
         "backlog": 50,
     }
-    shared = Shared(Limits(**{**ample, **limits}))
-    listener = Listener("PLAINTEXT", "127.0.0.1", 0, shared=shared, is_controller=False)
+    shared = Shared(Limits(**{**ample, **limits}), TimedTurns())
+    listener = Listener(
+        "PLAINTEXT", "127.0.0.1", 0, shared=shared, network=Sockets(), is_controller=False
+    )
     echo = Echo()
     await listener.serve(echo)
     writers = []

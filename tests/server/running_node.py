@@ -12,6 +12,7 @@ import uvloop
 from klamm.base.settings.load import load
 from klamm.log.disk import Disk
 from klamm.server.node import Node
+from klamm.server.world.real import real_world
 from support.brokers import free_port
 
 T = TypeVar("T")
@@ -29,7 +30,7 @@ class RunningNode:
         self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self.node = Node(self.settings, disk=disk)
+        self.node = Node(self.settings, real_world(disk))
         try:
             self.run(self.node.start())
         except BaseException:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from klamm.base.settings.broker import build_settings
 from klamm.server.network import limits
 from klamm.server.network.busy_poll import BusyPoll
-from klamm.server.network.machine import cores
+from klamm.server.world.machine import cores, this_machine
 from server.echo import an_echo, framed
 
 WINDOW = 1.0
@@ -126,13 +127,11 @@ def test_connections_tell_of_what_they_read() -> None:
 
 
 @pytest.mark.parametrize(("available", "seconds"), [(2, 0.00025), (1, 0.0), (0.5, 0.0)])
-def test_on_a_single_core_the_client_needs_it(
-    available: float, seconds: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "cores", lambda: available)
+def test_on_a_single_core_the_client_needs_it(available: float, seconds: float) -> None:
+    machine = replace(this_machine(), cores=available)
     network = build_settings({"klamm.busy.poll.us": "250"}).network
 
-    assert limits.limits_of(network).busy_poll_seconds == seconds
+    assert limits.limits_of(network, machine).busy_poll_seconds == seconds
 
 
 @pytest.mark.parametrize(("text", "most"), [("50000 100000\n", 0.5), ("max 100000\n", 1 << 20)])

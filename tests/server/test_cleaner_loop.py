@@ -13,7 +13,7 @@ from klamm.log.checkpoints import CLEANER_OFFSETS, read_offsets
 from klamm.log.disk import RealDisk
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
-from klamm.server.loops.cleaner_work import ProcessWorker
+from klamm.server.world.compaction_process import CompactionProcess
 from klamm.testing.memory_disk import MemoryDisk
 from server.asking import (
     EARLIEST,
@@ -160,9 +160,9 @@ def test_disk_in_memory_is_compacted_too() -> None:
 # Interruptions ---------------------------------------------------------------------------------
 
 
-def the_worker(node: RunningNode) -> ProcessWorker:
+def the_worker(node: RunningNode) -> CompactionProcess:
     worker = node.node.cleaner.worker
-    assert isinstance(worker, ProcessWorker)
+    assert isinstance(worker, CompactionProcess)
     return worker
 
 

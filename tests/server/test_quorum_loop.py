@@ -24,6 +24,8 @@ from klamm.raft import election_state
 from klamm.server.loops.metadata_log import MetadataLog
 from klamm.server.loops.quorum_loop import MetadataQuorum
 from klamm.server.storage import DataDirectories, StorageError
+from klamm.server.world.ports import World
+from klamm.server.world.real import real_world
 from klamm.testing.clock import ManualClock
 from klamm.testing.memory_disk import MemoryDisk
 
@@ -43,16 +45,15 @@ class Stage:
         base = {"process.roles": "broker,controller", "node.id": "1", "log.dirs": DATA}
         self.settings = build_settings({**base, "metadata.max.idle.interval.ms": "0", **texts})
 
+    @property
+    def world(self) -> World:
+        return replace(real_world(self.disk), clock=self.clock, chance=self.chance)
+
     def make(self) -> MetadataQuorum:
-        directories = DataDirectories.open(
-            self.disk, self.settings, chance=self.chance, clock=self.clock
-        )
         return MetadataQuorum(
-            self.disk,
+            self.world,
             self.settings,
-            clock=self.clock,
-            chance=self.chance,
-            directories=directories,
+            directories=DataDirectories.open(self.world, self.settings),
             endpoints=[Endpoint("PLAINTEXT", "localhost", 9092)],
             controller_endpoints=[Endpoint("CONTROLLER", "localhost", 9093)],
             on_failure=self.failures.append,
@@ -65,7 +66,7 @@ class Stage:
 
     def kinds(self) -> list[str]:
         """The kinds of records in the log, control batches included."""
-        store = MetadataLog(self.disk, DATA, self.settings.quorum, self.clock.now())
+        store = MetadataLog(self.disk, DATA, self.settings.quorum, self.clock.wall())
         kinds = []
         for header, records in store._batches(0):
             kinds += ["control"] if header.is_control else [type(r).__name__ for r in records]
@@ -354,7 +355,7 @@ def voters(*ids: int) -> list[object]:
 
 def format_with_voters(stage: Stage, *ids: int) -> None:
     """As `kafka-storage format --standalone` leaves a directory."""
-    DataDirectories.open(stage.disk, stage.settings, chance=stage.chance, clock=stage.clock)
+    DataDirectories.open(stage.world, stage.settings)
     stage.disk.mkdir(LOG)
     empty = snapshot.write(ClusterImage(), now=0, voters=voters(*ids))
     stage.disk.write_atomic(f"{LOG}/{snapshot.file_name(OffsetAndEpoch(0, 0))}", empty)
@@ -377,7 +378,7 @@ def test_voters_that_stand_in_the_log_are_carried_on():
     newest = max(name for name in names if snapshot.parse_name(name))
     assert newest > snapshot.file_name(OffsetAndEpoch(1, 0))
     assert snapshot.head_of(stage.disk.read(f"{LOG}/{newest}"))[1:] == voters(1)
-    store = MetadataLog(stage.disk, DATA, stage.settings.quorum, stage.clock.now())
+    store = MetadataLog(stage.disk, DATA, stage.settings.quorum, stage.clock.wall())
     store.load("c")
     assert store.voters.messages == voters(1)
 
@@ -411,7 +412,7 @@ def test_a_transaction_whose_leader_died_is_aborted(stage):
     async def run():
         quorum = await stage.start()
         await quorum.close()
-        store = MetadataLog(stage.disk, DATA, stage.settings.quorum, stage.clock.now())
+        store = MetadataLog(stage.disk, DATA, stage.settings.quorum, stage.clock.wall())
         _append(store, BeginTransactionRecord(), FeatureLevelRecord(name="x", feature_level=1))
 
         quorum = await stage.start()

@@ -3,6 +3,7 @@
 import os
 import random
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -21,6 +22,7 @@ from klamm.server.storage import (
     load,
     read_identity,
 )
+from klamm.server.world.real import real_world
 from klamm.testing.clock import ManualClock
 from klamm.testing.memory_disk import MemoryDisk
 
@@ -175,10 +177,12 @@ def settings(*directories, **others):
     return build_settings({"log.dirs": ",".join(directories), **texts})
 
 
+def a_world(disk):
+    return replace(real_world(disk), chance=random.Random(1), clock=ManualClock())
+
+
 def open_directories(disk, *directories, **others):
-    return DataDirectories.open(
-        disk, settings(*directories, **others), chance=random.Random(1), clock=ManualClock()
-    )
+    return DataDirectories.open(a_world(disk), settings(*directories, **others))
 
 
 def test_opening_gives_paths_and_ids(disk):
@@ -228,7 +232,7 @@ def test_metadata_in_another_directory_than_the_config_says_is_refused(disk):
     turned = build_settings({"log.dirs": "/d2,/d1", "node.id": "1"})
 
     with pytest.raises(StorageError) as refused:
-        DataDirectories.open(disk, turned, chance=random.Random(3), clock=ManualClock(0))
+        DataDirectories.open(a_world(disk), turned)
 
     assert str(refused.value) == (
         "Found unexpected metadata location in data directory `/d1/__cluster_metadata-0` "
@@ -244,6 +248,6 @@ def test_metadata_that_the_config_wants_in_a_new_directory_is_refused_and_nothin
     moved = build_settings({"log.dirs": "/d1,/d2", "metadata.log.dir": "/new", "node.id": "1"})
 
     with pytest.raises(StorageError, match="unexpected metadata location"):
-        DataDirectories.open(disk, moved, chance=random.Random(3), clock=ManualClock(0))
+        DataDirectories.open(a_world(disk), moved)
 
     assert read_identity(disk, "/new") is None

@@ -7,11 +7,11 @@ that follows into `image`.
 
 from __future__ import annotations
 
+from klamm.base.chance import Chance
 from klamm.base.clock import Ms
 from klamm.base.settings.broker import Settings, topic_settings
 from klamm.base.settings.describe import Layers
 from klamm.controller import brokers, configs, election, features, producer_ids, topics
-from klamm.controller.chance import Chance
 from klamm.controller.decision import Context, Decision
 from klamm.metadata.image import ClusterImage
 from klamm.metadata.records.log import NoOpRecord

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from klamm.base.chance import Chance
 from klamm.base.clock import Ms
 from klamm.base.settings.broker import Settings
 from klamm.base.settings.describe import Layers
 from klamm.base.settings.topic import TopicSettings
-from klamm.controller.chance import Chance
 from klamm.metadata.image import ClusterImage
 
 ReplyT = TypeVar("ReplyT", covariant=True)

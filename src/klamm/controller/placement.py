@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from klamm.base.chance import Chance
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.controller.chance import Chance
 from klamm.metadata.image import BrokerImage
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from klamm.base.chance import random_uuid
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import ZERO_UUID, Uuid
 from klamm.controller import configs
-from klamm.controller.chance import random_uuid
 from klamm.controller.decision import Context, Decision
 from klamm.controller.names import METADATA_TOPIC, check_new_name
 from klamm.controller.partitions import assigned_partition, placed_partitions

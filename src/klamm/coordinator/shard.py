@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple, Protocol
 
-from klamm.base.clock import Ms
+from klamm.base.clock import Now
 from klamm.base.deadlines import Deadlines
 from klamm.base.errors import ApiError
 from klamm.base.outcome import Token
@@ -51,15 +51,15 @@ class Shard(Protocol):
     def replay_end(self, producer: Producer, is_commit: bool) -> None:
         """A transaction ended on this partition."""
 
-    def loaded(self, image: ClusterImage, now: Ms) -> Outcome:
+    def loaded(self, image: ClusterImage, now: Now) -> Outcome:
         """All that was written is replayed: from here on requests come. Sets what deadlines there must be."""
         ...
 
-    def follow(self, image: ClusterImage, now: Ms) -> Outcome:
+    def follow(self, image: ClusterImage, now: Now) -> Outcome:
         """The cluster's metadata changed."""
         ...
 
-    def wake(self, now: Ms) -> Outcome: ...
+    def wake(self, now: Now) -> Outcome: ...
 
     def close(self) -> None:
         """Another may be in charge from here on: whoever keeps a part of this one must see that it is gone."""

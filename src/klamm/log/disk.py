@@ -6,9 +6,10 @@ write or fsync the page cache can no longer be trusted.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class File(Protocol):
@@ -20,6 +21,17 @@ class File(Protocol):
     def fsync(self) -> None: ...
     def size(self) -> int: ...
     def close(self) -> None: ...
+
+
+class Lock(Protocol):
+    def close(self) -> None: ...
+
+
+class Space(NamedTuple):
+    """Of the file system that a path lies on."""
+
+    total_bytes: int
+    usable_bytes: int
 
 
 class Disk(Protocol):
@@ -39,6 +51,9 @@ class Disk(Protocol):
     def modified_ms(self, path: str) -> int: ...
     def set_modified_ms(self, path: str, modified_ms: int) -> None: ...
     def fsync_dir(self, path: str) -> None: ...
+    def space(self, path: str) -> Space: ...
+    def lock(self, path: str) -> Lock | None:
+        """A file that one process holds at a time; None if another has it."""
 
 
 class RealFile:
@@ -153,3 +168,18 @@ class RealDisk:
             os.fsync(fd)
         finally:
             os.close(fd)
+
+    def space(self, path: str) -> Space:
+        found = os.statvfs(path)
+        return Space(found.f_frsize * found.f_blocks, found.f_frsize * found.f_bavail)
+
+    def lock(self, path: str) -> RealFile | None:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Java locks in this other way, which knows nothing of the first.
+            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(fd)
+            return None
+        return RealFile(fd)

@@ -71,7 +71,7 @@ class Durability:
         "recovery_point",
     )
 
-    def __init__(self, recovery_point: int, now: int) -> None:
+    def __init__(self, recovery_point: int) -> None:
         self.recovery_point = recovery_point
         # The oldest snapshot of producers that is not on disk yet. What stands before it must stay.
         self.loose_snapshot: int | None = None
@@ -84,7 +84,9 @@ class Durability:
         self._is_new = False
         self.generation = 0
         self._pending: Flush | None = None
-        self._flushed_at = self._asked_at = now
+        # When it was first asked whether a flush is due, or the last one was; and when it was last asked.
+        self._flushed_at: int | None = None
+        self._asked_at: int | None = None
 
     def names_changed(self) -> None:
         self._has_new_names = True
@@ -135,6 +137,8 @@ class Durability:
 
     def is_due(self, now: int, end_offset: int, settings: TopicSettings) -> bool:
         self._asked_at = now
+        if self._flushed_at is None:
+            self._flushed_at = now
         unflushed = end_offset - self.recovery_point
         return self.loose_snapshot is not None or (
             unflushed > 0
@@ -197,10 +201,10 @@ class Durability:
             self._sealed = pending.sealed
         self._landmarks += pending.landmarks
 
-    def end(self, flush: Flush, now: int | None) -> None:
+    def end(self, flush: Flush) -> None:
         assert flush.is_done, "a flush that failed proves nothing"
         if self._pending is flush:
             self._pending = None
-        self._flushed_at = self._asked_at if now is None else now
+        self._flushed_at = self._asked_at
         if flush.generation == self.generation:
             self.recovery_point = max(self.recovery_point, flush.end_offset)

@@ -138,7 +138,7 @@ class Log:
             recovery_point=recovery_point,
             log_start_offset=log_start_offset,
         )
-        durability = Durability(loaded.recovery_point, now)
+        durability = Durability(loaded.recovery_point)
         if is_new or not loaded.is_clean:
             durability.nothing_is_sure()
         if not loaded.is_clean:
@@ -442,7 +442,7 @@ class Log:
             count = self._count_deletable(now, min(up_to, safe_end - 1))
         if not count:
             return []
-        gone = self._segments.retire(count, now + self._settings.file_delete_delay_ms)
+        gone = self._segments.retire(count)
         self._durability.names_changed()
         self._durability.begins_at(self._segments.first_offset)
         self._reader.forget()
@@ -454,10 +454,9 @@ class Log:
             now=now, start_offset=self.start_offset, end_offset=self.end_offset, up_to=up_to
         )
 
-    def swap_in(self, originals: list[Segment], copy: Segment, now: int) -> bool:
+    def swap_in(self, originals: list[Segment], copy: Segment) -> bool:
         """Put a compacted copy in the place of segments; False if they are not in the log any more."""
-        remove_at = now + self._settings.file_delete_delay_ms
-        if not self._segments.swap_in(originals, copy, remove_at):
+        if not self._segments.swap_in(originals, copy):
             return False
         self._durability.names_changed()
         self._reader.forget()
@@ -465,7 +464,7 @@ class Log:
 
     def remove_deleted(self, now: int) -> int | None:
         """Remove the files of dropped segments whose time has come; returns when to call again."""
-        return self._segments.remove_retired(now)
+        return self._segments.remove_retired(now, self._settings.file_delete_delay_ms)
 
     def expire_producers(self, now: int) -> list[int]:
         """Forget producers that were silent for too long."""
@@ -524,9 +523,9 @@ class Log:
             self._disk, self.directory, self._segments, self.epochs, self.end_offset
         )
 
-    def end_flush(self, flush: Flush, now: int | None = None) -> None:
+    def end_flush(self, flush: Flush) -> None:
         """The flush ran: everything below its end offset survives a crash."""
-        self._durability.end(flush, now)
+        self._durability.end(flush)
 
     @property
     def recovery_point(self) -> int:
@@ -538,7 +537,7 @@ class Log:
         flush = self.begin_close(now)
         if flush is not None:
             flush.run()
-            self.end_flush(flush, now)
+            self.end_flush(flush)
 
     def begin_close(self, now: int) -> Flush | None:
         """Write indexes and a snapshot of the producers; returns what is still to be synced.

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.log.disk import File, RealFile
+from klamm.log.disk import File
 
 
 class Origin(Enum):
@@ -48,10 +48,6 @@ class Slice(NamedTuple):
     def read_part(self, start: int, size: int) -> bytes:
         """Some of it: what is large goes to a slow reader piece by piece."""
         return self.file.pread(size, self.position + start)
-
-    def place(self) -> tuple[int, int] | None:
-        """The descriptor of the file and the position there, for sendfile; None if the operating system has no such file."""
-        return (self.file.fileno(), self.position) if isinstance(self.file, RealFile) else None
 
 
 class TimestampedOffset(NamedTuple):

@@ -28,7 +28,16 @@ _MOST_INFLATED = 32 << 20
 class Segments:
     """At least one at any time; the last takes the appends."""
 
-    __slots__ = ("_directory", "_disk", "_list", "_reading", "_retired", "_settings", "active")
+    __slots__ = (
+        "_directory",
+        "_disk",
+        "_list",
+        "_reading",
+        "_removable",
+        "_retired",
+        "_settings",
+        "active",
+    )
 
     def __init__(
         self, disk: Disk, directory: str, settings: TopicSettings, segments: list[Segment]
@@ -41,7 +50,9 @@ class Segments:
         # The sealed segment that was read last, and its open file: readers tend to walk.
         self._reading: tuple[Segment, File] | None = None
         # Renamed, and to be removed at a time.
-        self._retired: list[tuple[int, Segment]] = []
+        # Out of the log: renamed just now, and those whose time is known.
+        self._retired: list[Segment] = []
+        self._removable: list[tuple[int, Segment]] = []
 
     def __len__(self) -> int:
         return len(self._list)
@@ -121,17 +132,17 @@ class Segments:
         self._begin(offset, now)
         self._disk.fsync_dir(self._directory)
 
-    def retire(self, count: int, remove_at: int) -> list[Segment]:
-        """Take the oldest segments out of the log; their files stay, renamed, until the time has come."""
+    def retire(self, count: int) -> list[Segment]:
+        """Take the oldest segments out of the log; their files stay, renamed, until `remove_retired` takes them."""
         gone, self._list = self._list[:count], self._list[count:]
         for segment in gone:
             segment.retire()
-            self._retired.append((remove_at, segment))
+            self._retired.append(segment)
         if gone:
             self._reading = None
         return gone
 
-    def swap_in(self, originals: Sequence[Segment], copy: Segment, remove_at: int) -> bool:
+    def swap_in(self, originals: Sequence[Segment], copy: Segment) -> bool:
         """Put the compacted copy in the place of these segments; False if they are not in the log any more.
 
         The steps are Kafka's, and so is their order: after a crash between any two of them the files tell whether the
@@ -146,17 +157,22 @@ class Segments:
             # What was known of the producers where the copy begins is still true.
             is_first = segment.base_offset == copy.base_offset
             segment.retire(kind for kind in SUFFIXES if not (is_first and kind == SNAPSHOT))
-            self._retired.append((remove_at, segment))
+            self._retired.append(segment)
         copy.rename(SWAP, "")
         self._list[first:following] = [copy]
         self._reading = None
         return True
 
-    def remove_retired(self, now: int) -> int | None:
-        """Remove the files whose time has come; returns when to come again, None if none are left."""
-        while self._retired and self._retired[0][0] <= now:
-            self._retired.pop(0)[1].remove(DELETED)
-        return self._retired[0][0] if self._retired else None
+    def remove_retired(self, now: int, delay_ms: int) -> int | None:
+        """Remove files when the delay is over since they were first seen here; returns when to come again, if ever.
+
+        So retention may go by the wall clock and the delay by one that nobody sets.
+        """
+        self._removable += [(now + delay_ms, segment) for segment in self._retired]
+        self._retired.clear()
+        while self._removable and self._removable[0][0] <= now:
+            self._removable.pop(0)[1].remove(DELETED)
+        return self._removable[0][0] if self._removable else None
 
     def count_deletable(self, *, now: int, start_offset: int, end_offset: int, up_to: int) -> int:
         return retention.count_deletable(

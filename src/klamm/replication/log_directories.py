@@ -239,7 +239,7 @@ def _close_logs(logs: Sequence[Log], now: int, run: RunFlushes) -> None:
     run([flush for _, flush in closing if flush is not None])
     for log, flush in closing:
         if flush is not None:
-            log.end_flush(flush, now)
+            log.end_flush(flush)
 
 
 def _stray_name(name: TopicPartition, unique: int) -> str:

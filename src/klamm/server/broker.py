@@ -7,11 +7,9 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from klamm.base.clock import Clock
 from klamm.base.settings.broker import Settings, topic_settings
 from klamm.base.settings.declare import LONG_MAX
 from klamm.base.settings.topic import TopicSettings
-from klamm.controller.chance import Chance
 from klamm.log.log import Log
 from klamm.metadata.delta import Delta
 from klamm.metadata.image import ClusterImage
@@ -27,12 +25,13 @@ from klamm.server.coordination.internal_topics import InternalTopics
 from klamm.server.coordination.markers import MarkerWriter
 from klamm.server.coordination.participation import Participation
 from klamm.server.fetching import Fetching
-from klamm.server.heavy.turns import Turns
+from klamm.server.heavy.turns import HeavyRequests
 from klamm.server.loops.checkpointer import Checkpointer
 from klamm.server.loops.flusher import Flusher
 from klamm.server.loops.quorum_loop import MetadataQuorum
 from klamm.server.metadata_answers import MetadataAnswers
 from klamm.server.producer_ids import ProducerIds
+from klamm.server.world.ports import World
 
 if TYPE_CHECKING:
     from klamm.server.network.listener import Listener
@@ -45,17 +44,17 @@ class Broker:
         self,
         settings: Settings,
         *,
-        clock: Clock,
-        chance: Chance,
+        world: World,
         quorum: MetadataQuorum,
         directories: Sequence[LogDirectory],
     ) -> None:
         self.settings = settings
-        self.clock = clock
+        self.world = world
+        self.clock = world.clock
         self.quorum = quorum
         self.node_id = settings.node.node_id
-        self.flusher = Flusher(self._log_failed)
-        self.checkpointer = Checkpointer()
+        self.flusher = Flusher(world.workers, self._log_failed)
+        self.checkpointer = Checkpointer(world.workers)
         self.replicas = Replicas(
             self.node_id,
             directories,
@@ -65,20 +64,21 @@ class Broker:
         )
         self.fetch_sessions = FetchSessions(
             settings.network.fetch_session_cache_slots,
-            lambda: chance.randrange(2**31),
+            lambda: world.chance.randrange(2**31),
             max_partitions=settings.network.max_fetch_session_partitions,
         )
         self.fetches: Waiting[Fetching] = Waiting()
         self.metadata_answers = MetadataAnswers()
         self.producer_ids = ProducerIds(quorum)
         self.internal_topics = InternalTopics(settings, quorum)
-        self.groups = group_coordinator(self, settings, chance)
-        self.transactions = transaction_coordinator(self, settings, chance)
+        self.groups = group_coordinator(self, settings, world.chance)
+        self.transactions = transaction_coordinator(self, settings, world.chance)
         self.markers = MarkerWriter(self)
         self.transactions.on_progress = self.markers.progress
         self.participation = Participation(self)
-        self.tasks: set[asyncio.Task[None]] = set()
-        self.turns = Turns()
+        # In the order in which they began.
+        self.tasks: dict[asyncio.Task[None], None] = {}
+        self.heavy = HeavyRequests(world.turns)
         # Directories of deleted partitions, renamed, and when to remove them (file.delete.delay.ms).
         self.deleted: list[tuple[int, str]] = []
         self._broker_apis = served(BROKER)
@@ -104,7 +104,7 @@ class Broker:
         return topic_settings(self.settings, dynamic, image.config(ResourceType.TOPIC, topic))
 
     def load(self) -> None:
-        loaded = self.replicas.load(self.image, self.clock.now())
+        loaded = self.replicas.load(self.image, self.clock.wall())
         for stray in loaded.strays:
             log.warning("set aside a directory that belongs to no topic: path=%s", stray)
         for problem in loaded.problems:
@@ -125,10 +125,10 @@ class Broker:
             self._forget_partitions()
             self._wake_topic(topic.name, len(topic.partitions))
             for partition in removed:
-                self._delete(partition, now)
+                self._delete(partition, now.monotonic)
                 yield
         for topic in delta.changed_topics:
-            for problem in self.replicas.follow_topic(image, topic, now):
+            for problem in self.replicas.follow_topic(image, topic, now.wall):
                 if problem is not None:
                     log.error("a partition is offline: %s", problem)
                 self._write_outdated_checkpoints()
@@ -185,7 +185,7 @@ class Broker:
 
     def needs_flush(self, partition: Partition) -> bool:
         return self.acknowledges_after_flush(partition) and partition.log.needs_flush(
-            self.clock.now()
+            self.clock.monotonic()
         )
 
     # -- disks that fail --------------------------------------------------------------------------------------------
@@ -216,12 +216,12 @@ class Broker:
         if self._alarm is not None:
             self._alarm.cancel()
         self._alarm_at = at
-        delay = max(0, at - self.clock.now()) / 1000
+        delay = max(0, at - self.clock.monotonic()) / 1000
         self._alarm = asyncio.get_running_loop().call_later(delay, self._expire_fetches)
 
     def _expire_fetches(self) -> None:
         self._alarm = None
-        for fetch in self.fetches.overdue(self.clock.now()):
+        for fetch in self.fetches.overdue(self.clock.monotonic()):
             fetch.expire()
         following = self.fetches.deadlines.next
         if following is not None and self._alarm is None:

@@ -7,8 +7,9 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Protocol
 
 from klamm.protocol.compile import encoder
-from klamm.server.network.connection import Answer, Buffer, Connection, Parked
+from klamm.server.network.connection import Answer, Connection, Parked
 from klamm.server.network.long_answer import LongAnswer, Unread
+from klamm.server.world.ports import Buffer
 
 if TYPE_CHECKING:
     from klamm.server.api_table import Route, ServedApi

@@ -45,12 +45,12 @@ class Dispatcher:
     """What a listener's connections do with their frames."""
 
     def __init__(
-        self, broker: Broker, apis: Mapping[int, ServedApi], tasks: set[asyncio.Task[None]]
+        self, broker: Broker, apis: Mapping[int, ServedApi], tasks: dict[asyncio.Task[None], None]
     ) -> None:
         self._broker = broker
         self._apis = apis
         self._tasks = tasks
-        self._turns = broker.turns
+        self._heavy = broker.heavy
         self._straight: dict[int, Straight] = {}
         if _PRODUCE in apis:
             self._straight = {
@@ -93,7 +93,7 @@ class Dispatcher:
             reply = route.handle(request, call)
             # The classes themselves: to ask the abstract ones costs several times as much, on every request.
             if isinstance(reply, GeneratorType):
-                reply = self._turns.begin(reply)
+                reply = self._heavy.begin(reply)
         except CorruptFrame:
             raise
         except Exception as e:  # noqa: BLE001 - the one place where a bug is turned into an answer
@@ -108,14 +108,14 @@ class Dispatcher:
 
     def _spawn(self, call: Call, request: Any, reply: Later) -> None:
         task = asyncio.get_running_loop().create_task(self._finish(call, request, reply))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = None
+        task.add_done_callback(self._tasks.pop)
 
     async def _finish(self, call: Call, request: Any, later: Later) -> None:
         try:
             reply = await later
             if isinstance(reply, GeneratorType):
-                reply = await self._turns.finish(reply)
+                reply = await self._heavy.finish(reply)
         except CorruptFrame as e:
             call.connection.refuse(str(e))
             return

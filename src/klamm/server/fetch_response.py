@@ -14,8 +14,8 @@ from klamm.log.results import Slice
 from klamm.protocol.wire import put_uvarint
 from klamm.replication.fetch_sessions import FetchPartition
 from klamm.server.call import EncodedBody, LongBody
-from klamm.server.network.connection import Buffer
 from klamm.server.network.long_answer import Unread
+from klamm.server.world.ports import Buffer
 
 _FIRST_WITH_LOG_START = 5
 _FIRST_WITH_SESSIONS = 7

@@ -6,7 +6,6 @@ import asyncio
 import errno
 import gc
 import logging
-import random
 import signal
 import sys
 from collections.abc import Callable
@@ -14,24 +13,23 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from importlib import import_module
 
-from klamm.base.clock import SystemClock
 from klamm.base.settings.broker import Settings
 from klamm.base.settings.listeners import Listener as ListenerAddress
 from klamm.log.checkpoints import BadCheckpoint
-from klamm.log.disk import Disk, RealDisk
 from klamm.metadata.image import Endpoint
 from klamm.replication.log_directories import LogDirectory
 from klamm.server.broker import Broker
 from klamm.server.dispatch import Dispatcher
 from klamm.server.loops.cleaner_loop import CleanerLoop
-from klamm.server.loops.flusher import run_side_by_side
 from klamm.server.loops.housekeeping import Housekeeping
 from klamm.server.loops.quorum_loop import MetadataQuorum
 from klamm.server.network.limits import limits_of
 from klamm.server.network.listener import Listener
-from klamm.server.network.machine import raise_file_limit
 from klamm.server.network.shared import Shared
 from klamm.server.storage import DataDirectories, StorageError
+from klamm.server.world.machine import raise_file_limit
+from klamm.server.world.ports import Network, World
+from klamm.server.world.real import real_world
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +66,7 @@ async def _run_until_stopped(settings: Settings, announce: Callable[[Ready], Non
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    node = Node(settings)
+    node = Node(settings, real_world())
     await node.start()
     try:
         announce(node.ready)
@@ -88,9 +86,9 @@ async def _run_until_stopped(settings: Settings, announce: Callable[[Ready], Non
 class Node:
     """A broker with its own controller, in this process. `start` returns when clients can connect."""
 
-    def __init__(self, settings: Settings, *, disk: Disk | None = None) -> None:
+    def __init__(self, settings: Settings, world: World) -> None:
         self._settings = settings
-        self._disk = disk or RealDisk()
+        self._world = world
         self._stack = AsyncExitStack()
         self._metadata_path = ""
         # Set when the process should not end as if all were well.
@@ -113,17 +111,13 @@ class Node:
         await self._stack.aclose()
 
     async def _start(self, stack: AsyncExitStack) -> None:
-        settings = self._settings
-        clock = SystemClock()
-        chance = random.SystemRandom()
-        data = stack.enter_context(DataDirectories.open(self._disk, settings, chance=chance))
+        settings, world = self._settings, self._world
+        data = stack.enter_context(DataDirectories.open(world, settings))
         self._metadata_path = data.metadata.path
         listeners = self._bind(stack)
         quorum = MetadataQuorum(
-            self._disk,
+            world,
             settings,
-            clock=clock,
-            chance=chance,
             directories=data,
             endpoints=[_endpoint(settings, each) for each in listeners if not each.is_controller],
             controller_endpoints=[
@@ -135,15 +129,16 @@ class Node:
         await quorum.start()
         broker = Broker(
             settings,
-            clock=clock,
-            chance=chance,
+            world=world,
             quorum=quorum,
-            directories=[LogDirectory(self._disk, each.path, each.id) for each in data.all],
+            directories=[LogDirectory(world.disk, each.path, each.id) for each in data.all],
         )
         broker.load()
         stack.callback(
             lambda: broker.replicas.close(
-                now=clock.now(), broker_epoch=quorum.broker_epoch, run=run_side_by_side
+                now=world.clock.wall(),
+                broker_epoch=quorum.broker_epoch,
+                run=lambda flushes: world.workers.side_by_side([each.run for each in flushes]),
             )
         )
         stack.push_async_callback(broker.close)
@@ -157,13 +152,15 @@ class Node:
         self.ready = self._ready(listeners, data)
 
     def _bind(self, stack: AsyncExitStack) -> list[Listener]:
-        shared = Shared(limits_of(self._settings.network))
+        shared = Shared(limits_of(self._settings.network, self._world.machine), self._world.turns)
         stack.callback(shared.close)
         advertised = {each.name for each in self._settings.listeners.advertised()}
         controllers = {each.name for each in self._settings.listeners.for_controllers()}
         listeners = []
         for address in self._settings.listeners.all():
-            listener = _bind_one(address, shared, is_controller=address.name in controllers)
+            listener = _bind_one(
+                address, shared, self._world.network, is_controller=address.name in controllers
+            )
             listener.is_advertised = address.name in advertised
             stack.callback(listener.close)
             listeners.append(listener)
@@ -205,10 +202,17 @@ def _reachable(host: str) -> str:
     return "localhost" if host in ("::", "0.0.0.0") else host
 
 
-def _bind_one(address: ListenerAddress, shared: Shared, *, is_controller: bool) -> Listener:
+def _bind_one(
+    address: ListenerAddress, shared: Shared, network: Network, *, is_controller: bool
+) -> Listener:
     try:
         return Listener(
-            address.name, address.host, address.port, shared=shared, is_controller=is_controller
+            address.name,
+            address.host,
+            address.port,
+            shared=shared,
+            network=network,
+            is_controller=is_controller,
         )
     except OSError as e:
         where = f"{address.host or '*'}:{address.port}"

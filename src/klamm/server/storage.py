@@ -6,25 +6,25 @@ cluster begins with. Every refusal is one sentence that says which directory and
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from time import gmtime, strftime
+from datetime import UTC, datetime
+from posixpath import abspath, dirname
 from typing import NamedTuple, Self
 
-from klamm.base.clock import Clock, Ms, SystemClock
+from klamm.base.chance import Chance, random_uuid
+from klamm.base.clock import Ms
 from klamm.base.ids import Uuid
 from klamm.base.settings.broker import Settings
-from klamm.controller.chance import Chance, random_uuid
 from klamm.log import checkpoints
 from klamm.log.checkpoints import META_PROPERTIES
-from klamm.log.disk import Disk, RealDisk
+from klamm.log.disk import Disk, Lock
 from klamm.metadata.features import LATEST, METADATA_VERSION, release_of
 from klamm.metadata.records.configs import FeatureLevelRecord
 from klamm.metadata.snapshot import write_records
 from klamm.replication.log_directories import METADATA_LOG
+from klamm.server.world.ports import World
 
 BOOTSTRAP = "bootstrap.checkpoint"
 LOCK = ".lock"
@@ -33,7 +33,6 @@ _VERSION = "1"
 # one. The others but the first two are left by a format that was killed.
 _HARMLESS = {LOCK, "lost+found", BOOTSTRAP, f"{BOOTSTRAP}.tmp", f"{META_PROPERTIES}.tmp"}
 _HARMLESS |= {"pipelines", "lake"}
-_SYSTEM_CLOCK = SystemClock()
 
 
 class StorageError(Exception):
@@ -86,22 +85,20 @@ class DataDirectories:
         self.metadata = metadata
         # The epoch in which the broker last stopped cleanly, -1 if it crashed or never ran.
         self.previous_broker_epoch = -1
-        self._locks: list[int] = []
+        self._locks: list[Lock] = []
 
     @classmethod
-    def open(
-        cls, disk: Disk, settings: Settings, *, chance: Chance, clock: Clock = _SYSTEM_CLOCK
-    ) -> Self:
+    def open(cls, world: World, settings: Settings) -> Self:
         """Lock them, format those that are empty, and see whose they are."""
+        disk = world.disk
         paths = Paths.of(settings)
-        locks: list[int] = []
+        locks: list[Lock] = []
         try:
-            # Only a real disk has other processes on it.
-            if isinstance(disk, RealDisk):
-                for path in paths.all:
-                    locks.append(_lock(disk, path))
+            for path in paths.all:
+                locks.append(_lock(disk, path))
             node_id = settings.node.node_id
-            ensure_formatted(disk, paths, node_id=node_id, chance=chance, now=clock.now())
+            now = world.clock.wall()
+            ensure_formatted(disk, paths, node_id=node_id, chance=world.chance, now=now)
             found = load(disk, paths, node_id=node_id)
             _check_metadata_place(disk, paths)
         except BaseException:
@@ -267,13 +264,13 @@ def _format(
 def _make_directory(disk: Disk, path: str) -> None:
     """With its parents, and so that no power failure takes it away again."""
     missing = []
-    at = os.path.abspath(path)
-    while not disk.exists(at) and at != os.path.dirname(at):
+    at = abspath(path)
+    while not disk.exists(at) and at != dirname(at):
         missing.append(at)
-        at = os.path.dirname(at)
+        at = dirname(at)
     disk.mkdir(path)
     for made in reversed(missing):
-        disk.fsync_dir(os.path.dirname(made))
+        disk.fsync_dir(dirname(made))
 
 
 def bootstrap_checkpoint(features: Mapping[str, int], now: Ms) -> bytes:
@@ -292,7 +289,7 @@ def bootstrap_checkpoint(features: Mapping[str, int], now: Ms) -> bytes:
 def _meta_properties(identity: Identity, now: Ms) -> bytes:
     lines = (
         "#",
-        strftime("#%a %b %d %H:%M:%S UTC %Y", gmtime(now / 1000)),
+        datetime.fromtimestamp(now / 1000, UTC).strftime("#%a %b %d %H:%M:%S UTC %Y"),
         f"node.id={identity.node_id}",
         f"directory.id={identity.directory_id}",
         f"version={_VERSION}",
@@ -302,27 +299,22 @@ def _meta_properties(identity: Identity, now: Ms) -> bytes:
     return "\n".join(lines).encode()
 
 
-def _lock(disk: Disk, directory: str) -> int:
+def _lock(disk: Disk, directory: str) -> Lock:
     try:
         _make_directory(disk, directory)
-        file = os.open(f"{directory}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        lock = disk.lock(f"{directory}/{LOCK}")
     except OSError as error:
         raise StorageError(f"{directory} cannot be used: {error.strerror}.") from error
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Java locks in this other way, which knows nothing of the first.
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(file)
+    if lock is None:
         raise StorageError(
             f"{directory} is in use by another process, which holds its {LOCK} file."
-        ) from error
-    return file
+        )
+    return lock
 
 
-def _unlock(locks: list[int]) -> None:
-    for file in locks:
-        os.close(file)
+def _unlock(locks: list[Lock]) -> None:
+    for lock in locks:
+        lock.close()
     locks.clear()
 
 

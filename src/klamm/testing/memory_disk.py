@@ -15,6 +15,8 @@ from enum import Enum
 from random import Random
 from typing import TypeVar
 
+from klamm.log.disk import Lock, Space
+
 T = TypeVar("T")
 
 
@@ -107,6 +109,8 @@ def _first_of(changes: Sequence[T], rng: Random, loss: Loss) -> list[T]:
     return [] if loss is Loss.ALL else list(changes[: rng.randrange(len(changes) + 1)])
 
 
+# What the disk says it has room for.
+_TOTAL_BYTES = 1 << 40
 _HARMLESS = ("open", "pread")
 
 # What happened to the names of a directory: names that went, and names that came.
@@ -301,6 +305,14 @@ class MemoryDisk:
         self._new_directories.pop(path, None)
         for gone, came in self._pending.pop(path, ()):
             _apply(self._durable_names, gone, came)
+
+    def space(self, path: str) -> Space:
+        used = sum(len(node.content) for node in self._names.values())
+        return Space(_TOTAL_BYTES, _TOTAL_BYTES - used)
+
+    def lock(self, path: str) -> Lock | None:
+        """No other process sees this disk. The file is there all the same."""
+        return self.open(path, create=True)
 
     # Names -------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import NamedTuple
 
+from klamm.base.clock import Now
 from klamm.base.ids import Uuid
 from klamm.base.settings.group import GroupSettings
 from klamm.coordinator.group.records import FRAMING, group_metadata
@@ -68,8 +69,14 @@ class World:
         self.settings = GroupSettings(**settings)  # type: ignore[arg-type]
         self.image = an_image(dict.fromkeys(topics, 0))
         self.now = 1_000_000
+        self.wall_ahead = 0
         self.log: list[Written | Marker] = []
         self.shard = self._load()
+
+    @property
+    def moment(self) -> Now:
+        """`now` on both clocks. A test that sets the wall clock moves `wall_ahead`."""
+        return Now(self.now, self.now + self.wall_ahead)
 
     def _load(self) -> GroupShard:
         shard = GroupShard(self.settings, Random(1))
@@ -80,7 +87,7 @@ class World:
                 record = FRAMING.decode(entry.key, entry.value)
                 assert record is not None
                 shard.replay(record, offset, entry.producer)
-        shard.loaded(self.image, self.now)
+        shard.loaded(self.image, self.moment)
         shard.check_invariants()
         return shard
 
@@ -98,13 +105,13 @@ class World:
 
     def wake(self, after: int) -> Outcome:
         self.now += after
-        outcome = self.shard.wake(self.now)
+        outcome = self.shard.wake(self.moment)
         self.do(outcome)
         return outcome
 
     def change_topics(self, incarnations: dict[str, int]) -> Outcome:
         self.image = an_image(incarnations)
-        outcome = self.shard.follow(self.image, self.now)
+        outcome = self.shard.follow(self.image, self.moment)
         self.do(outcome)
         return outcome
 
@@ -115,7 +122,7 @@ class World:
             generation=5,
             protocol="range",
             leader=next(iter(members), None),
-            current_state_timestamp=self.now,
+            current_state_timestamp=self.moment.wall,
             members=[
                 MemberMetadata(
                     member_id=member_id,
@@ -156,7 +163,7 @@ class World:
             ],
         )
         response = self.do(
-            self.shard.offsets.commit(request, version=version, now=self.now, token=1)
+            self.shard.offsets.commit(request, version=version, now=self.moment, token=1)
         )
         assert isinstance(response, OffsetCommitResponse)
         codes = [p.error_code for topic in response.topics for p in topic.partitions]
@@ -185,7 +192,7 @@ class World:
             ],
         )
         response = self.do(
-            self.shard.offsets.commit_in_transaction(request, version=5, now=self.now, token=1)
+            self.shard.offsets.commit_in_transaction(request, version=5, now=self.moment, token=1)
         )
         assert isinstance(response, TxnOffsetCommitResponse)
         codes = [p.error_code for topic in response.topics for p in topic.partitions]

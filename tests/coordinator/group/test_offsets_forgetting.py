@@ -166,7 +166,7 @@ def test_what_members_are_subscribed_to_is_kept_and_the_rest_expires() -> None:
     for _ in range(61):
         world.now += MINUTE
         world.shard.classic.renew_session(world.shard.groups["g"], "ann", world.now)
-        world.do(world.shard.wake(world.now))
+        world.do(world.shard.wake(world.moment))
 
     assert world.offsets_of("g") == {("t", 0): 1}
 

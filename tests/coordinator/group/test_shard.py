@@ -3,6 +3,7 @@
 import pytest
 
 from coordinator.group.classic.room import GROUP, SESSION, Room
+from klamm.base.clock import Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.coordinator.group.classic.states import State
 from klamm.coordinator.records.group import GroupMetadataKey
@@ -133,7 +134,7 @@ def test_an_alarm_sees_what_the_one_before_it_wrote() -> None:
     outcomes: list[Outcome] = []
     room.now += SESSION
     while (at := room.shard.deadlines.next) is not None and at <= room.now:
-        outcome = room.shard.wake(room.now)
+        outcome = room.shard.wake(room.moment)
         room.carry_out(outcome)
         outcomes.append(outcome)
 
@@ -148,7 +149,7 @@ def test_waking_stops_at_the_first_alarm_that_writes() -> None:
     room.stable()
     room.shard.deadlines.set(("classic", "join", "other"), room.now + SESSION)
 
-    outcome = room.shard.wake(room.now + SESSION)
+    outcome = room.shard.wake(Now(room.now + SESSION, room.now + SESSION))
 
     assert len(outcome.records) == 1
     assert room.shard.deadlines.next == room.now + SESSION

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from klamm.base.clock import Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition
 from klamm.base.settings.broker import build_settings
@@ -70,10 +71,16 @@ class Desk:
         self.settings = build_settings(texts).transaction
         self.version = version
         self.now = 1_000_000
+        self.wall_ahead = 0
         self.ids = Ids()
         self.log = Written()
         self._tokens = 0
         self.reload()
+
+    @property
+    def moment(self) -> Now:
+        """`now` on both clocks. A test that sets the wall clock moves `wall_ahead`."""
+        return Now(self.now, self.now + self.wall_ahead)
 
     def reload(self) -> None:
         """The coordinator is lost with all that it did not write down, and another one reads the log."""
@@ -85,14 +92,14 @@ class Desk:
             self.shard.replay(record, offset, None)
         self.runtime = Runtime(self.shard, self.log)
         image = ClusterImage(features={"transaction.version": self.version})
-        self.runtime.carry_out(self.shard.loaded(image, self.now), self.now)
+        self.runtime.carry_out(self.shard.loaded(image, self.moment), self.moment.wall)
         self.shard.check_invariants()
 
     def ask(self, decide: Callable[[int], Outcome]) -> Reply | None:
         """The reply; None while what it saw is not committed. Raises what it says, if it is an error."""
         self._tokens += 1
         token = self._tokens
-        replies = dict(self.runtime.carry_out(decide(token), self.now))
+        replies = dict(self.runtime.carry_out(decide(token), self.moment.wall))
         self.shard.check_invariants()
         reply = replies.get(token)
         if isinstance(reply, ApiError):
@@ -107,14 +114,14 @@ class Desk:
         request = InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=timeout_ms)
         if claimed is not None:
             request.producer_id, request.producer_epoch = claimed
-        reply = self.ask(lambda token: self.shard.init_producer_id(request, token, self.now))
+        reply = self.ask(lambda token: self.shard.init_producer_id(request, token, self.moment))
         assert isinstance(reply, InitProducerIdResponse)
         return Producer(reply.producer_id, reply.producer_epoch)
 
     def add(self, producer: Producer, *partitions: TopicPartition, name: str = ID) -> None:
         self.ask(
             lambda token: self.shard.add_partitions(
-                name, producer, partitions, token, client_version=self.version, now=self.now
+                name, producer, partitions, token, client_version=self.version, now=self.moment
             )
         )
 
@@ -143,7 +150,7 @@ class Desk:
                 commit,
                 token,
                 client_version=self.version if version is None else version,
-                now=self.now,
+                now=self.moment,
             )
         )
         assert isinstance(reply, EndTxnResponse)
@@ -160,14 +167,16 @@ class Desk:
         """These have their markers; without any: all of them."""
         (ending,) = (each for each in self.endings() if each.transactional_id == name)
         written = partitions or tuple(ending.unmarked)
-        self.ask(lambda token: self.shard.marked(name, ending.producer, written, token, self.now))
+        self.ask(
+            lambda token: self.shard.marked(name, ending.producer, written, token, self.moment)
+        )
 
     def pass_time(self, ms: int) -> None:
         """Lets the alarms ring that are due meanwhile."""
         end = self.now + ms
         while (at := self.shard.deadlines.next) is not None and at <= end:
             self.now = max(at, self.now)
-            self.runtime.carry_out(self.shard.wake(self.now), self.now)
+            self.runtime.carry_out(self.shard.wake(self.moment), self.moment.wall)
             self.shard.check_invariants()
         self.now = end
 

@@ -129,7 +129,7 @@ def test_no_marker_goes_out_before_the_decision_is_committed() -> None:
     desk.log.holds = True
 
     reply = desk.ask(
-        lambda token: desk.shard.end(ID, producer, True, token, client_version=NEW, now=desk.now)
+        lambda token: desk.shard.end(ID, producer, True, token, client_version=NEW, now=desk.moment)
     )
 
     assert reply is None
@@ -146,7 +146,7 @@ def test_a_decision_that_was_not_committed_is_not_made() -> None:
     producer = desk.in_state(State.ONGOING)
     desk.log.holds = True
     desk.ask(
-        lambda token: desk.shard.end(ID, producer, True, token, client_version=NEW, now=desk.now)
+        lambda token: desk.shard.end(ID, producer, True, token, client_version=NEW, now=desk.moment)
     )
 
     desk.reload()
@@ -185,7 +185,7 @@ def test_the_markers_of_an_ending_that_is_over_complete_nothing() -> None:
     desk.add(desk.transaction.producer, P1)
     desk.end(desk.transaction.producer, commit=True)
 
-    desk.ask(lambda token: desk.shard.marked(ID, first.producer, [P1], token, desk.now))
+    desk.ask(lambda token: desk.shard.marked(ID, first.producer, [P1], token, desk.moment))
 
     assert desk.state is State.PREPARE_COMMIT
     assert desk.endings()[0].unmarked == {P1}

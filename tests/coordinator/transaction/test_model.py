@@ -137,7 +137,7 @@ class TransactionsAgainstClients(RuleBasedStateMachine):
         request = InitProducerIdRequest(transactional_id=ID, transaction_timeout_ms=TIMEOUT_MS)
         try:
             reply = self.desk.ask(
-                lambda token: self.desk.shard.init_producer_id(request, token, self.desk.now)
+                lambda token: self.desk.shard.init_producer_id(request, token, self.desk.moment)
             )
         except ApiError as e:
             self.expect(e, ErrorCode.CONCURRENT_TRANSACTIONS)
@@ -189,7 +189,7 @@ class TransactionsAgainstClients(RuleBasedStateMachine):
             try:
                 reply = self.desk.ask(
                     lambda token: self.desk.shard.add_partitions(
-                        ID, producer, [name], token, client_version=NEW, now=self.desk.now
+                        ID, producer, [name], token, client_version=NEW, now=self.desk.moment
                     )
                 )
                 if reply is None:
@@ -233,7 +233,7 @@ class TransactionsAgainstClients(RuleBasedStateMachine):
     def ask_end(self, producer: Producer, is_commit: bool) -> Producer | None:
         reply = self.desk.ask(
             lambda token: self.desk.shard.end(
-                ID, producer, is_commit, token, client_version=NEW, now=self.desk.now
+                ID, producer, is_commit, token, client_version=NEW, now=self.desk.moment
             )
         )
         if reply is None:
@@ -269,7 +269,9 @@ class TransactionsAgainstClients(RuleBasedStateMachine):
 
     def tell(self, ending: Ending, written: list[TopicPartition]) -> None:
         self.desk.ask(
-            lambda token: self.desk.shard.marked(ID, ending.producer, written, token, self.desk.now)
+            lambda token: self.desk.shard.marked(
+                ID, ending.producer, written, token, self.desk.moment
+            )
         )
         if self.desk.state not in ENDING:
             self.over.add(Producer(ending.producer.id, ending.producer.epoch - 1))

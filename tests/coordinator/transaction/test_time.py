@@ -42,6 +42,20 @@ def test_the_time_counts_from_the_first_partition() -> None:
     assert desk.state is State.PREPARE_ABORT
 
 
+@pytest.mark.parametrize("days", [-400, 400])
+def test_who_sets_the_clock_aborts_no_transaction_and_keeps_none_alive(days: int) -> None:
+    desk = Desk()
+    producer = desk.init()
+    desk.add(producer, P0)
+
+    desk.wall_ahead = days * 86_400_000
+    desk.pass_time(TIMEOUT_MS)
+    assert desk.state is State.ONGOING
+
+    desk.pass_time(LOOK_MS)
+    assert desk.state is State.PREPARE_ABORT
+
+
 def test_a_crash_does_not_give_a_transaction_more_time() -> None:
     desk = Desk()
     producer = desk.init()

@@ -88,7 +88,7 @@ def clean(
     for group in cleaning.groups():
         copied = cleaning.copy(group)
         if copied is not None:
-            assert asked.swap_in(copied, now)
+            assert asked.swap_in(copied)
     flush(log)
     return cleaning.end_offset
 

@@ -77,7 +77,7 @@ def test_swap_puts_the_copy_in_the_place_of_the_originals() -> None:
     log, asked, copied = a_copied_log(MemoryDisk())
     assert records_of(log) == BEFORE
 
-    assert asked.swap_in(copied, NOW)
+    assert asked.swap_in(copied)
 
     assert records_of(log) == AFTER
     assert [segment.base_offset for segment in log.segments()] == [0, 5]
@@ -93,7 +93,7 @@ def test_swap_is_refused_when_retention_dropped_an_original() -> None:
     log.advance_start(2)
     assert log.retain(NOW, up_to=log.end_offset) == [0]
 
-    assert not asked.swap_in(copied, NOW)
+    assert not asked.swap_in(copied)
     asked.discard(copied)
 
     assert records_of(log) == BEFORE[1:]
@@ -105,7 +105,7 @@ def test_swap_is_refused_when_an_original_was_cut() -> None:
     log.truncate_to(4, NOW)
     put(log, (b"a", b"other"), (b"c", b"other"))
 
-    assert not asked.swap_in(copied, NOW)
+    assert not asked.swap_in(copied)
     assert records_of(log)[-2:] == [(4, b"a", b"other"), (5, b"c", b"other")]
 
 
@@ -115,7 +115,7 @@ def test_swap_is_refused_when_a_segment_of_the_same_name_and_size_is_another() -
     put(log, (b"a", b"6"), (b"b", b"7"), (b"a", b"8"))
     log.roll(NOW)
 
-    assert not asked.swap_in(copied, NOW)
+    assert not asked.swap_in(copied)
     assert records_of(log) == [
         (0, b"a", b"1"),
         (2, b"a", b"6"),
@@ -130,7 +130,7 @@ def test_swap_is_refused_when_an_original_became_active_again() -> None:
     assert [segment.base_offset for segment in log.segments()] == [0, 2, 5]
     log.truncate_to(4, NOW)
 
-    assert not asked.swap_in(copied, NOW)
+    assert not asked.swap_in(copied)
 
 
 # Crashes ---------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def test_process_that_is_killed_in_a_swap_finds_the_old_log_or_the_new_one(steps
     log, asked, copied = a_copied_log(disk)
     disk.steps_left = steps
     try:
-        asked.swap_in(copied, NOW)
+        asked.swap_in(copied)
     except Stopped:
         disk.steps_left = -1
 
@@ -162,7 +162,7 @@ def test_power_failure_in_a_swap_leaves_the_old_log_or_the_new_one(steps: int, s
     log, asked, copied = a_copied_log(disk)
     disk.steps_left = steps
     with suppress(Stopped):
-        asked.swap_in(copied, NOW)
+        asked.swap_in(copied)
     disk.crash(rng)
     disk.steps_left = rng.randrange(6)
     with suppress(Stopped):
@@ -207,7 +207,7 @@ def test_what_a_tombstone_covered_never_comes_back_without_it(steps: int) -> Non
 
     disk.steps_left = steps
     with suppress(Stopped):
-        asked.swap_in(copied, NOW)
+        asked.swap_in(copied)
     disk.steps_left = -1
     log = a_log(disk, settings, recovery_point=log.recovery_point)
 

@@ -68,7 +68,7 @@ def test_what_a_shard_refuses_is_told_to_who_asked(counted: Counted) -> None:
 
 def test_who_waits_is_answered_when_the_deadline_comes(counted: Counted) -> None:
     counted.add("a")
-    soon = counted.broker.clock.now() + 20
+    soon = counted.broker.clock.monotonic() + 20
     assert counted.tell("a", lambda shard, token: shard.wait(token, soon)) == 1
 
 
@@ -103,7 +103,7 @@ def test_a_record_that_cannot_be_written_fails_all_who_wait_and_the_shard_is_loa
     counted: Counted,
 ) -> None:
     counted.add("a")
-    far = counted.broker.clock.now() + 60_000
+    far = counted.broker.clock.monotonic() + 60_000
     answers: Queue[Any] = Queue()
     counted.node.call(
         lambda: counted.coordinator.tell("a", lambda s, token: s.wait(token, far), answers.put)

@@ -258,7 +258,7 @@ def test_retention_removes_what_is_too_old_by_the_new_setting(
         # The first look begins a new segment; the old one goes when that is safe on disk.
         now = int(time.time() * 1000)
         node.run(housekeeping.retain(now))
-        node.run(housekeeping.flush(now))
+        node.run(housekeeping.flush())
         assert offset_at(client, topic, EARLIEST) == 1
 
     eventually(look)

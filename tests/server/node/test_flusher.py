@@ -11,6 +11,7 @@ from klamm.log.log import Log
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
 from klamm.server.loops.flusher import Flusher
+from klamm.server.world.threads import Threads
 from klamm.testing.memory_disk import MemoryDisk
 
 NOW = 1_750_000_000_000
@@ -40,7 +41,7 @@ def flush_all(*wishes: Sequence[Log]) -> tuple[list[int], list[frozenset[Log]]]:
     told: dict[int, frozenset[Log]] = {}
 
     async def run() -> None:
-        flusher = Flusher(lambda log, error: None)
+        flusher = Flusher(Threads(), lambda log, error: None)
 
         def done(number: int, failed: frozenset[Log]) -> None:
             order.append(number)

@@ -7,6 +7,7 @@ import pytest
 
 from klamm.base.settings.broker import build_settings
 from klamm.server.network.limits import Limits, limits_of
+from klamm.server.world.machine import this_machine
 from server.asking import a_fetch
 from server.conftest import create_topic
 from server.running_node import RunningNode
@@ -15,7 +16,7 @@ from server.wire_client import WireClient
 
 def limits(settings: dict[str, object]) -> Limits:
     texts = {name: str(value) for name, value in settings.items()}
-    return limits_of(build_settings(texts).network)
+    return limits_of(build_settings(texts).network, this_machine())
 
 
 @pytest.mark.parametrize(

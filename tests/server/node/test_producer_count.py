@@ -20,7 +20,7 @@ def test_all_partitions_together_remember_only_so_many_producers(
         for producer_id in range(5):
             append(client, few, b"x", producer_id=producer_id, producer_epoch=0, base_sequence=0)
 
-        node.run(housekeeping.Housekeeping(node.node.broker).limit_producers(0))
+        node.run(housekeeping.Housekeeping(node.node.broker).limit_producers())
 
         known = {
             name: [p.producer_id for p in node.node.broker.replicas.get(name, 0).log.producers]

@@ -80,6 +80,6 @@ class Positions:
         if isinstance(reset, timedelta):
             # Negative numbers are no times but names of points in the log.
             return max(
-                0, self._cluster.environment.clock.now() - reset // timedelta(milliseconds=1)
+                0, self._cluster.environment.clock.wall() - reset // timedelta(milliseconds=1)
             )
         return EARLIEST if reset == "earliest" else LATEST

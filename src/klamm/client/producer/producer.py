@@ -175,7 +175,7 @@ class Producer(Generic[K, V]):
             self._memory.give_back(size)
             raise
         record = Record(
-            timestamp=self._clock.now() if timestamp is None else timestamp,
+            timestamp=self._clock.wall() if timestamp is None else timestamp,
             key=key_bytes,
             value=value_bytes,
             headers=headers,

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
-
-class Chance(Protocol):
-    """random.Random fits, and the system's own source does."""
-
-    def randbytes(self, n: int, /) -> bytes: ...
-    def randrange(self, stop: int, /) -> int: ...
+from klamm.base.chance import Chance
 
 
 def new_member_id(prefix: str, chance: Chance) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from klamm.base.clock import Ms
+from klamm.base.clock import Now
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
 from klamm.base.ids import Uuid
 from klamm.base.settings.group import GroupSettings
@@ -162,7 +162,7 @@ def downgrade(
     left: Iterable[Member],
     shard: GroupShard,
     draft: Draft,
-    now: Ms,
+    now: Now,
     *,
     must_rebalance: bool,
 ) -> None:
@@ -172,15 +172,15 @@ def downgrade(
     draft.records.append(classic.record(classic.assignments()))
     shard.groups[group.group_id] = classic
     for member in classic.members.values():
-        shard.classic.rounds.keep_session(member, now)
+        shard.classic.rounds.keep_session(member, now.monotonic)
     if must_rebalance:
         shard.classic.rounds.prepare(classic, draft, now)
 
 
 def _classic_group(
-    group: ConsumerGroup, left: Iterable[Member], image: ClusterImage, now: Ms
+    group: ConsumerGroup, left: Iterable[Member], image: ClusterImage, now: Now
 ) -> ClassicGroup:
-    classic = ClassicGroup(group.group_id, state=State.STABLE, since=now)
+    classic = ClassicGroup(group.group_id, state=State.STABLE, since=now.wall)
     classic.generation = group.epoch
     for member in left:
         assert member.classic is not None

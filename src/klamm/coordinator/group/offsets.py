@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from klamm.base.clock import Ms
+from klamm.base.clock import Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import ZERO_UUID
 from klamm.base.outcome import Token
@@ -76,7 +76,7 @@ class Offsets:
     # -- committing -------------------------------------------------------------------------------------------------
 
     def commit(
-        self, request: OffsetCommitRequest, *, version: int, now: Ms, token: Token
+        self, request: OffsetCommitRequest, *, version: int, now: Now, token: Token
     ) -> Outcome:
         try:
             return self._commit(request, version, now, token, None)
@@ -87,7 +87,7 @@ class Offsets:
         self,
         request: OffsetCommitRequest,
         version: int,
-        now: Ms,
+        now: Now,
         token: Token,
         refusal: ErrorCode | None,
     ) -> Outcome:
@@ -95,9 +95,9 @@ class Offsets:
         commit = Commit(
             request.group_id,
             partial(self._admit, request, version, now),
-            now=now,
+            now=now.wall,
             most_metadata=self._shard.settings.offset_metadata_max_bytes,
-            expires_at=None if retention == _NO_RETENTION else now + retention,
+            expires_at=None if retention == _NO_RETENTION else now.wall + retention,
             refusal=refusal,
         )
         topics = [self._commit_topic(commit, topic, version) for topic in request.topics]
@@ -124,7 +124,7 @@ class Offsets:
             ],
         )
 
-    def _admit(self, request: OffsetCommitRequest, version: int, now: Ms) -> PartitionCheck | None:
+    def _admit(self, request: OffsetCommitRequest, version: int, now: Now) -> PartitionCheck | None:
         generation = request.generation_id_or_member_epoch
         group = self._shard.groups.get(request.group_id)
         if group is None:
@@ -142,7 +142,7 @@ class Offsets:
             is_transactional=False,
             version=version,
         )
-        self._shard.classic.renew_session(group, request.member_id, now)
+        self._shard.classic.renew_session(group, request.member_id, now.monotonic)
         return check
 
     def plain_commit(
@@ -154,7 +154,7 @@ class Offsets:
         asked: Asked,
         *,
         version: int,
-        now: Ms,
+        now: Now,
     ) -> CoordinatorRecord | None:
         """A commit as nearly all are: of one partition, by a member of a classic group. None if it is not that plain."""
         group = self._shard.classic.find(group_id)
@@ -165,7 +165,7 @@ class Offsets:
             lambda: group.check_commit(
                 member_id, None, generation, is_transactional=False, version=version
             ),
-            now=now,
+            now=now.wall,
             most_metadata=self._shard.settings.offset_metadata_max_bytes,
         )
         try:
@@ -174,11 +174,11 @@ class Offsets:
             return None
         if not commit.records:
             return None
-        self._shard.classic.renew_session(group, member_id, now)
+        self._shard.classic.renew_session(group, member_id, now.monotonic)
         return commit.records[0]
 
     def commit_in_transaction(
-        self, request: TxnOffsetCommitRequest, *, version: int, now: Ms, token: Token
+        self, request: TxnOffsetCommitRequest, *, version: int, now: Now, token: Token
     ) -> Outcome:
         """The offsets count when the producer's transaction commits. The producer is checked already."""
         try:
@@ -193,14 +193,14 @@ class Offsets:
         self,
         request: TxnOffsetCommitRequest,
         version: int,
-        now: Ms,
+        now: Now,
         token: Token,
         refusal: ErrorCode | None,
     ) -> Outcome:
         commit = Commit(
             request.group_id,
             partial(self._admit_producer, request, version),
-            now=now,
+            now=now.wall,
             most_metadata=self._shard.settings.offset_metadata_max_bytes,
             refusal=refusal,
             names_topic_id=False,
@@ -300,7 +300,7 @@ class Offsets:
         places.update(dict.fromkeys(self._pending.partitions_of(group_id)))
         return [no_offset(group_id, *place) for place in places]
 
-    def follow(self, before: ClusterImage, now: Ms) -> Outcome:
+    def follow(self, before: ClusterImage, now: Now) -> Outcome:
         """The offsets of a deleted topic go, so that a new one of its name is read from its own start."""
         image = self._shard.image
         if image.topics_by_name is before.topics_by_name:
@@ -320,24 +320,24 @@ class Offsets:
 
     # -- time -------------------------------------------------------------------------------------------------------
 
-    def loaded(self, now: Ms) -> Outcome:
+    def loaded(self, now: Now) -> Outcome:
         self._expect_expiry(now)
         return NOTHING
 
-    def wake(self, key: tuple[object, ...], now: Ms) -> Outcome:
+    def wake(self, key: tuple[object, ...], now: Now) -> Outcome:
         self._expect_expiry(now)
         records = expired(
             self._shard.groups.values(),
             self._store,
             self._pending,
             retention_ms=self._shard.settings.offsets_retention_minutes * _MINUTE_MS,
-            now=now,
+            now=now.wall,
         )
         return Outcome(records) if records else NOTHING
 
-    def _expect_expiry(self, now: Ms) -> None:
+    def _expect_expiry(self, now: Now) -> None:
         self._shard.deadlines.set(
-            _EXPIRY, now + self._shard.settings.offsets_retention_check_interval_ms
+            _EXPIRY, now.monotonic + self._shard.settings.offsets_retention_check_interval_ms
         )
 
     # -- replaying --------------------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Set
 from typing import Protocol
 
-from klamm.base.clock import Ms
+from klamm.base.chance import Chance
+from klamm.base.clock import Now
 from klamm.base.deadlines import Deadlines
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.outcome import Token
@@ -21,7 +22,6 @@ from klamm.coordinator.group.consumer.classic_members import ClassicMembers
 from klamm.coordinator.group.consumer.groups import ConsumerGroups
 from klamm.coordinator.group.draft import Draft
 from klamm.coordinator.group.kind import Group
-from klamm.coordinator.group.member_ids import Chance
 from klamm.coordinator.group.offsets import Offsets
 from klamm.coordinator.records.framing import CoordinatorRecord
 from klamm.coordinator.shard import NOTHING, Outcome, Producer
@@ -38,13 +38,13 @@ class Part(Protocol):
 
     def replay(self, record: CoordinatorRecord, offset: int, producer: Producer | None) -> None: ...
 
-    def loaded(self, now: Ms) -> Outcome: ...
+    def loaded(self, now: Now) -> Outcome: ...
 
-    def follow(self, before: ClusterImage, now: Ms) -> Outcome:
+    def follow(self, before: ClusterImage, now: Now) -> Outcome:
         """The metadata changed from `before` to the shard's `image`."""
         ...
 
-    def wake(self, key: tuple[object, ...], now: Ms) -> Outcome: ...
+    def wake(self, key: tuple[object, ...], now: Now) -> Outcome: ...
 
     def check_invariants(self) -> None: ...
 
@@ -75,19 +75,19 @@ class GroupShard:
     def replay_end(self, producer: Producer, is_commit: bool) -> None:
         self.offsets.replay_end(producer, is_commit)
 
-    def loaded(self, image: ClusterImage, now: Ms) -> Outcome:
+    def loaded(self, image: ClusterImage, now: Now) -> Outcome:
         self.image = image
         self.is_loaded = True
         return _together(part.loaded(now) for part in self._parts.values())
 
-    def follow(self, image: ClusterImage, now: Ms) -> Outcome:
+    def follow(self, image: ClusterImage, now: Now) -> Outcome:
         before, self.image = self.image, image
         return _together(part.follow(before, now) for part in self._parts.values())
 
-    def wake(self, now: Ms) -> Outcome:
+    def wake(self, now: Now) -> Outcome:
         """Stops at the first alarm that writes something: the next must see it replayed. The rest stay due."""
         draft = Draft()
-        while not draft.records and (key := self.deadlines.take(now)) is not None:
+        while not draft.records and (key := self.deadlines.take(now.monotonic)) is not None:
             assert isinstance(key, tuple)
             draft.add(self._parts[key[0]].wake(key, now))
         return draft.outcome()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable
 from typing import Protocol
 
-from klamm.base.clock import Ms
+from klamm.base.clock import Ms, Now
 from klamm.base.deadlines import Deadlines
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition
@@ -65,12 +65,14 @@ class TransactionShard:
         self._server_version = 0
         self._endings = Endings()
         self._ongoing: set[str] = set()
+        # When each that is ongoing began, on the clock that nobody sets: its own timestamp is for others to read.
+        self._began: dict[str, Ms] = {}
         # What a decision says that its record does not, until it is replayed.
         self._last_epochs: dict[str, int] = {}
 
     # -- InitProducerId ---------------------------------------------------------------------------------------------
 
-    def init_producer_id(self, request: InitProducerIdRequest, token: Token, now: Ms) -> Outcome:
+    def init_producer_id(self, request: InitProducerIdRequest, token: Token, now: Now) -> Outcome:
         """The producer that owns the id from here on. What an older one left open is aborted first."""
         if not 0 < request.transaction_timeout_ms <= self._settings.transaction_max_timeout_ms:
             raise ApiError(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
@@ -79,7 +81,10 @@ class TransactionShard:
         if request.producer_id != NO_PRODUCER_ID:
             claimed = Producer(request.producer_id, request.producer_epoch)
         before = self.transactions.get(request.transactional_id) or created(
-            request.transactional_id, self._new_producer_id(), request.transaction_timeout_ms, now
+            request.transactional_id,
+            self._new_producer_id(),
+            request.transaction_timeout_ms,
+            now.wall,
         )
         if claimed is not None and not _may_claim(before, claimed):
             raise ApiError(ErrorCode.PRODUCER_FENCED)
@@ -91,9 +96,9 @@ class TransactionShard:
                 self._fence(before, now), [(token, ApiError(ErrorCode.CONCURRENT_TRANSACTIONS))]
             )
         producer, last_epoch = self._next_producer(before, claimed)
-        after = initialized(before, producer, last_epoch, request.transaction_timeout_ms, now)
+        after = initialized(before, producer, last_epoch, request.transaction_timeout_ms, now.wall)
         reply = InitProducerIdResponse(producer_id=producer.id, producer_epoch=producer.epoch)
-        return Outcome(self._write(after), [(token, reply)])
+        return Outcome(self._write(after, now), [(token, reply)])
 
     def _next_producer(self, before: Transaction, claimed: Producer | None) -> tuple[Producer, int]:
         """The next producer id and epoch, and the epoch with which the same request may come again."""
@@ -109,9 +114,9 @@ class TransactionShard:
             return before.producer, claimed.epoch
         raise ApiError(ErrorCode.PRODUCER_FENCED)
 
-    def _fence(self, before: Transaction, now: Ms) -> list[CoordinatorRecord]:
+    def _fence(self, before: Transaction, now: Now) -> list[CoordinatorRecord]:
         next_producer_id = self._next_producer_id(before, self._server_version)
-        return self._write(fenced(before, self._server_version, next_producer_id, now))
+        return self._write(fenced(before, self._server_version, next_producer_id, now.wall), now)
 
     def _next_producer_id(self, before: Transaction, version: int) -> int:
         """Where the epoch rises with the end: who goes on when there is none left."""
@@ -135,7 +140,7 @@ class TransactionShard:
         token: Token,
         *,
         client_version: int,
-        now: Ms,
+        now: Now,
     ) -> Outcome:
         """Make these part of the transaction, which begins if there is none."""
         before = self._of(transactional_id, producer)
@@ -144,8 +149,8 @@ class TransactionShard:
         reply = token, dict.fromkeys(partitions, ErrorCode.NONE)
         if before.state is State.ONGOING and before.partitions.issuperset(partitions):
             return Outcome(replies=[reply])
-        after = joined(before, frozenset(partitions), client_version, now)
-        return Outcome(self._write(after), [reply])
+        after = joined(before, frozenset(partitions), client_version, now.wall)
+        return Outcome(self._write(after, now), [reply])
 
     def verify_partitions(
         self,
@@ -186,7 +191,7 @@ class TransactionShard:
         token: Token,
         *,
         client_version: int,
-        now: Ms,
+        now: Now,
     ) -> Outcome:
         """Commit or abort. Clients of transaction.version 2 are told the epoch of their next transaction."""
         if not transactional_id:
@@ -197,13 +202,13 @@ class TransactionShard:
         if client_version < BUMPS_EPOCHS:
             if ending_rules.is_repeated(before, producer, is_commit):
                 return Outcome(replies=[(token, EndTxnResponse())])
-            after = ended(before, is_commit, 0, NO_PRODUCER_ID, now)
-            return Outcome(self._write(after), [(token, EndTxnResponse())])
+            after = ended(before, is_commit, 0, NO_PRODUCER_ID, now.wall)
+            return Outcome(self._write(after, now), [(token, EndTxnResponse())])
         if ending_rules.is_repeated_with_bump(before, producer, is_commit):
             return Outcome(replies=[(token, _bumped_to(before.producer))])
         next_producer_id = self._next_producer_id(before, client_version)
-        after = ended(before, is_commit, client_version, next_producer_id, now)
-        return Outcome(self._write(after), [(token, _bumped_to(after.coming_producer))])
+        after = ended(before, is_commit, client_version, next_producer_id, now.wall)
+        return Outcome(self._write(after, now), [(token, _bumped_to(after.coming_producer))])
 
     def endings(self, high_watermark: int) -> list[Ending]:
         """The decisions below the high watermark whose markers are not all known to be written."""
@@ -215,16 +220,20 @@ class TransactionShard:
         producer: Producer,
         partitions: Collection[TopicPartition],
         token: Token,
-        now: Ms,
+        now: Now,
     ) -> Outcome:
         """The markers of these partitions are written, or no longer needed. The last one completes the transaction."""
         ending = self._endings.mark(transactional_id, producer, partitions)
         replies = [(token, True)]
         if ending is None or ending.unmarked:
             return Outcome(replies=replies)
-        return Outcome(self._write(completed(self.transactions[transactional_id], now)), replies)
+        after = completed(self.transactions[transactional_id], now.wall)
+        return Outcome(self._write(after, now), replies)
 
-    def _write(self, after: Transaction) -> list[CoordinatorRecord]:
+    def _write(self, after: Transaction, now: Now) -> list[CoordinatorRecord]:
+        if after.state is State.ONGOING:
+            self._began.setdefault(after.transactional_id, now.monotonic)
+        self._watch_over(after, now)
         self._last_epochs[after.transactional_id] = after.last_producer_epoch
         return [record_of(after, self._server_version)]
 
@@ -239,45 +248,57 @@ class TransactionShard:
         last_epoch = self._last_epochs.pop(transactional_id, NO_EPOCH)
         if record.value is None:
             self.transactions.pop(transactional_id, None)
+            self._began.pop(transactional_id, None)
             return
         assert isinstance(record.value, TransactionLogValue)
         transaction = transaction_of(key, record.value, last_epoch)
         self.transactions[transactional_id] = transaction
+        if transaction.state is State.ONGOING:
+            self._ongoing.add(transactional_id)
+            return
+        self._began.pop(transactional_id, None)
         if transaction.state in ENDING:
             self._endings.begin(transaction, offset)
-        elif transaction.state is State.ONGOING:
-            self._ongoing.add(transactional_id)
-            self._watch(_TIMEOUTS, transaction.update_ms)
-        else:
-            self._watch(_EXPIRY, transaction.update_ms)
 
     def replay_end(self, producer: Producer, is_commit: bool) -> None:
         """Nobody's transaction writes here."""
 
-    def loaded(self, image: ClusterImage, now: Ms) -> Outcome:
+    def loaded(self, image: ClusterImage, now: Now) -> Outcome:
+        for transactional_id in sorted(self._ongoing):
+            # How long it has been under way only its timestamp tells now.
+            age = max(0, now.wall - self.transactions[transactional_id].start_ms)
+            self._began[transactional_id] = now.monotonic - age
+        for transaction in self.transactions.values():
+            self._watch_over(transaction, now)
         return self.follow(image, now)
 
-    def follow(self, image: ClusterImage, now: Ms) -> Outcome:
+    def follow(self, image: ClusterImage, now: Now) -> Outcome:
         self._server_version = image.features.get("transaction.version", 0)
         return NOTHING
 
     # -- time -------------------------------------------------------------------------------------------------------
 
-    def wake(self, now: Ms) -> Outcome:
+    def wake(self, now: Now) -> Outcome:
         records: list[CoordinatorRecord] = []
-        for key in self.deadlines.due(now):
+        for key in self.deadlines.due(now.monotonic):
             if key == _TIMEOUTS:
                 records += self._abort_overdue(now)
                 if self._ongoing:
-                    self._watch(_TIMEOUTS, now)
+                    self._watch(_TIMEOUTS, now.monotonic)
             else:
-                records += self._forget_unused(now)
+                records += self._forget_unused(now.wall)
                 if self.transactions:
-                    self._watch(_EXPIRY, now)
+                    self._watch(_EXPIRY, now.monotonic)
         return Outcome(records) if records else NOTHING
 
     def close(self) -> None:
         """Nobody keeps a part of it."""
+
+    def _watch_over(self, transaction: Transaction, now: Now) -> None:
+        if transaction.state is State.ONGOING:
+            self._watch(_TIMEOUTS, now.monotonic)
+        elif transaction.state not in ENDING:
+            self._watch(_EXPIRY, now.monotonic)
 
     def _watch(self, what: str, since: Ms) -> None:
         """Look again after a while, unless that is arranged already."""
@@ -291,12 +312,13 @@ class TransactionShard:
         )
         self.deadlines.set(what, since + interval)
 
-    def _abort_overdue(self, now: Ms) -> list[CoordinatorRecord]:
+    def _abort_overdue(self, now: Now) -> list[CoordinatorRecord]:
         records: list[CoordinatorRecord] = []
         for transactional_id in sorted(self._ongoing):
             before = self.transactions[transactional_id]
             # One that an outside coordinator is to decide on (KIP-939) waits for ever.
-            if before.timeout_ms == INT_MAX or before.start_ms + before.timeout_ms >= now:
+            age = now.monotonic - self._began[transactional_id]
+            if before.timeout_ms == INT_MAX or age <= before.timeout_ms:
                 continue
             try:
                 records += self._fence(before, now)
@@ -319,6 +341,7 @@ class TransactionShard:
             assert each.transactional_id == transactional_id
             assert (each.state in ENDING) == (transactional_id in ending)
             assert (each.state is State.ONGOING) == (transactional_id in self._ongoing)
+            assert (each.state is State.ONGOING) == (transactional_id in self._began)
             assert each.state in ENDING | {State.ONGOING} or not each.partitions
             assert each.state is not State.ONGOING or (each.partitions and each.start_ms >= 0)
             assert not is_exhausted(each.producer_epoch - 1) or each.state is not State.ONGOING

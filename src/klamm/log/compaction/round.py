@@ -42,13 +42,13 @@ class Round:
             load_factor=load_factor,
         )
 
-    def swap_in(self, copied: Copied, now: int) -> bool:
+    def swap_in(self, copied: Copied) -> bool:
         """False if the log is not what it was; then the copy is still there, to be discarded."""
         if self._log.generation != self._generation:
             return False
         originals = [self._segments[base] for base in copied.originals]
         copy = segment_of(self._disk, self._log.directory, copied.part)
-        return self._log.swap_in(originals, copy, now)
+        return self._log.swap_in(originals, copy)
 
     def discard(self, copied: Copied) -> None:
         segment_of(self._disk, self.job.directory, copied.part).remove(CLEANED)

@@ -96,7 +96,7 @@ class Coordinator(Generic[ShardT]):
         outcome = decide(runtime.shard, token)
         mine = None
         if outcome is not NOTHING:
-            for each, reply in self._carry_out(index, runtime, outcome, call.now):
+            for each, reply in self._carry_out(index, runtime, outcome, call.now.wall):
                 if each == token:
                     mine = reply
                 else:
@@ -146,7 +146,7 @@ class Coordinator(Generic[ShardT]):
                 call.finish(join(replies))
 
         for position, (name, decide) in enumerate(questions):
-            self._ask_one(name, decide, call.now, partial(take, position))
+            self._ask_one(name, decide, call.now.wall, partial(take, position))
             yield
         if not missing:
             return join(replies)
@@ -158,7 +158,7 @@ class Coordinator(Generic[ShardT]):
         self, name: str, decide: Decide[ShardT], answer: Callable[[Reply], None] | None = None
     ) -> None:
         """Ask without a client. The answer hears also of what went wrong."""
-        self._ask_one(name, decide, self._broker.clock.now(), answer or _ignore)
+        self._ask_one(name, decide, self._broker.clock.wall(), answer or _ignore)
 
     def _ask_one(
         self, name: str, decide: Decide[ShardT], now: Ms, answer: Callable[[Reply], None]
@@ -279,7 +279,7 @@ class Coordinator(Generic[ShardT]):
         if self._alarm is not None:
             self._alarm.cancel()
         self._alarm_at = at
-        delay = max(0, at - self._broker.clock.now()) / 1000
+        delay = max(0, at - self._broker.clock.monotonic()) / 1000
         self._alarm = asyncio.get_running_loop().call_later(delay, self._wake)
 
     def _wake(self) -> None:
@@ -288,8 +288,8 @@ class Coordinator(Generic[ShardT]):
         try:
             for index, runtime in list(self._runtimes.items()):
                 at = runtime.shard.deadlines.next
-                if at is not None and at <= now:
-                    self._do(index, runtime, runtime.shard.wake(now), now)
+                if at is not None and at <= now.monotonic:
+                    self._do(index, runtime, runtime.shard.wake(now), now.wall)
         finally:
             for runtime in self._runtimes.values():
                 self._rearm(runtime.shard)
@@ -313,11 +313,11 @@ class Coordinator(Generic[ShardT]):
                 led[index] = partition.leader_epoch
         for index in [each for each in self._epochs if self._epochs[each] != led.get(each)]:
             self._unload(index)
-        for index in led.keys() - self._epochs.keys():
+        for index in [each for each in led if each not in self._epochs]:
             self._load(index, led[index])
         now = self._broker.clock.now()
         for index, runtime in list(self._runtimes.items()):
-            self._do(index, runtime, runtime.shard.follow(image, now), now)
+            self._do(index, runtime, runtime.shard.follow(image, now), now.wall)
             self._rearm(runtime.shard)
 
     def _load(self, index: int, leader_epoch: int) -> None:
@@ -335,7 +335,7 @@ class Coordinator(Generic[ShardT]):
     async def _load_later(self, index: int, writer: PartitionLog) -> None:
         shard = self._new_shard(index)
         try:
-            await load(shard, writer, self.topic.read_at_once)
+            await load(shard, writer, self.topic.read_at_once, self._broker.world.turns)
         except (ApiError, OSError) as e:
             # It stays closed: a coordinator that has forgotten half of what it promised is worse than none.
             log.error("a coordinator cannot load: %s-%d: %s", self.topic.name, index, e)
@@ -347,7 +347,7 @@ class Coordinator(Generic[ShardT]):
     def _begin(self, index: int, runtime: Runtime[ShardT]) -> None:
         self._runtimes[index] = runtime
         now = self._broker.clock.now()
-        self._do(index, runtime, runtime.shard.loaded(self._broker.image, now), now)
+        self._do(index, runtime, runtime.shard.loaded(self._broker.image, now), now.wall)
         if self.on_progress is not None:
             self.on_progress(index, runtime.shard)
         self._rearm(runtime.shard)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from klamm.base.chance import Chance
 from klamm.base.settings.broker import Settings
-from klamm.controller.chance import Chance
 from klamm.coordinator.group.records import FRAMING as GROUP_FRAMING
 from klamm.coordinator.transaction.records import FRAMING as TRANSACTION_FRAMING
 from klamm.protocol.records.batch import Codec

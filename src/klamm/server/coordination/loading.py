@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from time import perf_counter
 
 from klamm.coordinator.shard import Shard
 from klamm.server.coordination.partition_log import End, PartitionLog
+from klamm.server.world.ports import Turns
 
-_TURN_SECONDS = 0.005
 
-
-async def load(shard: Shard, log: PartitionLog, read_at_once: int) -> None:
-    end = perf_counter() + _TURN_SECONDS
+async def load(shard: Shard, log: PartitionLog, read_at_once: int, turns: Turns) -> None:
+    turn = turns.begin()
     for step in log.replay(read_at_once):
         if step is None:
-            if perf_counter() > end:
+            if turn.is_over():
                 await asyncio.sleep(0)
-                end = perf_counter() + _TURN_SECONDS
+                turn = turns.begin()
         elif isinstance(step, End):
             shard.replay_end(step.producer, step.is_commit)
         else:

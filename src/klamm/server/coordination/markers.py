@@ -116,7 +116,7 @@ class MarkerWriter:
                 EndMarker(ending.is_commit, coordinator_epoch),
                 ending.producer,
                 client_version=ending.client_version,
-                now=self._broker.clock.now(),
+                now=self._broker.clock.wall(),
             )
         except ApiError as e:
             # Deviation: Kafka leaves a transaction open for ever that one partition knows a newer epoch of.

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Collection
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from klamm.base.clock import Ms
+from klamm.base.clock import Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition
 from klamm.base.outcome import Token
@@ -81,10 +81,10 @@ class Participation:
             settings.transaction.add_partitions_to_txn_retry_backoff_max_ms,
             settings.network.request_timeout_ms,
         )
-        end = self._broker.clock.now() + patience
+        end = self._broker.clock.monotonic() + patience
         while True:
             verdicts = asked if isinstance(asked, dict) else await asked
-            if not question.is_worth_a_retry(verdicts) or self._broker.clock.now() >= end:
+            if not question.is_worth_a_retry(verdicts) or self._broker.clock.monotonic() >= end:
                 return question.told(verdicts)
             await asyncio.sleep(settings.transaction.add_partitions_to_txn_retry_backoff_ms / 1000)
             asked = self._ask(question)
@@ -122,7 +122,7 @@ class _Question(NamedTuple):
     partitions: Collection[TopicPartition]
     client: Client
 
-    def decide(self, shard: TransactionShard, token: Token, now: Ms) -> Outcome:
+    def decide(self, shard: TransactionShard, token: Token, now: Now) -> Outcome:
         if self.client is Client.ADDS_BY_WRITING:
             return shard.add_partitions(
                 self.transactional_id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-import os
+from posixpath import abspath
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition
@@ -45,7 +45,7 @@ def _move(name: TopicPartition, path: str, replicas: Replicas) -> None:
     """Raises what the client is told; a replica that is there already has nothing to do."""
     if len(str(name)) > _MAX_NAME:
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION)
-    found = (each for each in replicas.directories if os.path.abspath(each.path) == path)
+    found = (each for each in replicas.directories if abspath(each.path) == path)
     if (directory := next(found, None)) is None:
         raise ApiError(ErrorCode.LOG_DIR_NOT_FOUND)
     if not directory.is_online:

@@ -6,7 +6,7 @@ v5  whether the directory is cordoned (KIP-1066): none ever is
 
 from __future__ import annotations
 
-import os
+from posixpath import abspath
 
 from klamm.base.errors import ErrorCode
 from klamm.protocol.messages.describe_log_dirs import (
@@ -32,7 +32,7 @@ def handle(request: DescribeLogDirsRequest, call: Call) -> DescribeLogDirsRespon
 def _describe(directory: LogDirectory, asked: set[tuple[str, int]] | None) -> DescribeLogDirsResult:
     if not directory.is_online:
         return DescribeLogDirsResult(
-            error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=os.path.abspath(directory.path)
+            error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=abspath(directory.path)
         )
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
     for name, log in directory.logs.items():
@@ -42,13 +42,13 @@ def _describe(directory: LogDirectory, asked: set[tuple[str, int]] | None) -> De
                     partition_index=name.partition, partition_size=log.size_bytes(), offset_lag=0
                 )
             )
-    space = os.statvfs(directory.path)
+    space = directory.disk.space(directory.path)
     return DescribeLogDirsResult(
-        log_dir=os.path.abspath(directory.path),
+        log_dir=abspath(directory.path),
         topics=[
             DescribeLogDirsTopic(name=name, partitions=partitions)
             for name, partitions in topics.items()
         ],
-        total_bytes=space.f_frsize * space.f_blocks,
-        usable_bytes=space.f_frsize * space.f_bavail,
+        total_bytes=space.total_bytes,
+        usable_bytes=space.usable_bytes,
     )

@@ -65,8 +65,8 @@ def _describe(topic: str, index: int, call: Call) -> DescribeQuorumResponseParti
         replica_id=call.broker.node_id,
         replica_directory_id=quorum.directory_id,
         log_end_offset=quorum.end_offset,
-        last_fetch_timestamp=call.now,
-        last_caught_up_timestamp=call.now,
+        last_fetch_timestamp=call.now.wall,
+        last_caught_up_timestamp=call.now.wall,
     )
     return DescribeQuorumResponsePartitionData(
         partition_index=0,

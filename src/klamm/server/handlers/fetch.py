@@ -38,7 +38,7 @@ def handle(request: FetchRequest, call: Call) -> EncodedBody | LongBody | Parked
                 for p in t.partitions
             ),
             uses_ids=call.version >= _FIRST_WITH_TOPIC_IDS,
-            now=call.now,
+            now=call.now.monotonic,
         )
     except ApiError as e:
         return encode_fetch_response(call.version, error=e.code, session_id=0, results=())
@@ -61,7 +61,7 @@ def _answer_or_park(
     # Short of memory, nobody may wait: the answer is empty, and the client asks again.
     if not call.connection.may_park(fetching.cost):
         return fetching.answer()
-    call.broker.park_fetch(fetching, call.now + request.max_wait_ms)
+    call.broker.park_fetch(fetching, call.now.monotonic + request.max_wait_ms)
     call.connection.on_lost = fetching.abandon
     return PARKED
 

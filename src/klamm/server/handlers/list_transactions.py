@@ -27,7 +27,7 @@ def handle(request: ListTransactionsRequest, call: Call) -> ListTransactionsResp
         each
         for shard in call.broker.transactions.shards()
         for each in shard.transactions.values()
-        if _is_wanted(request, each, call.now)
+        if _is_wanted(request, each, call.now.wall)
     ]
     if request.transactional_id_pattern:
         names = matching(

@@ -192,7 +192,7 @@ def _append(
         log = partition
         if admission is not None:
             admission.check_guard(partition)
-        appended = partition.append(records, acks=request.acks, now=call.now)
+        appended = partition.append(records, acks=request.acks, now=call.now.wall)
     except ApiError as e:
         return refusal(data.index, e, log)
     call.broker.appended(partition)

@@ -47,7 +47,7 @@ def _write(marker: WritableTxnMarker, name: TopicPartition, call: Call) -> Error
             EndMarker(marker.transaction_result, marker.coordinator_epoch),
             Producer(marker.producer_id, marker.producer_epoch),
             client_version=marker.transaction_version,
-            now=call.now,
+            now=call.now.wall,
         )
     except ApiError as e:
         return e.code

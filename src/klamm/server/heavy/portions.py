@@ -39,7 +39,7 @@ async def create_topics(request: CreateTopicsRequest, call: Call) -> CreateTopic
     if len(request.topics) <= _PORTION:
         return await quorum.create_topics(request)
     answers = []
-    async with call.broker.turns.lane:
+    async with call.broker.heavy.lane:
         for topics in _portions(request.topics, call.broker.settings.topics.num_partitions):
             portion = CreateTopicsRequest(
                 topics=topics, timeout_ms=request.timeout_ms, validate_only=request.validate_only

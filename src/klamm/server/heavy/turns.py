@@ -8,14 +8,11 @@ lane of their own: a hundred of them slow down each other, and hold up nobody el
 from __future__ import annotations
 
 import asyncio
-from time import perf_counter
 from typing import Any
 
 from klamm.server.call import EncodedBody, Later, LongBody, Message, Steps
 from klamm.server.network.connection import Parked
-
-# A turn, and the pause behind it.
-_TURN_SECONDS = 0.005
+from klamm.server.world.ports import Turns
 
 
 class Unfinished:
@@ -25,31 +22,33 @@ class Unfinished:
 UNFINISHED = Unfinished()
 
 
-class Turns:
-    __slots__ = ("lane",)
+class HeavyRequests:
+    __slots__ = ("_turns", "lane")
 
-    def __init__(self) -> None:
+    def __init__(self, turns: Turns) -> None:
+        self._turns = turns
         # Held by the one request that goes on.
         self.lane = asyncio.Lock()
 
     def begin(self, steps: Steps) -> Message | EncodedBody | LongBody | Later | Parked | None:
         """The response, if one turn is enough for it; else a coroutine that does the rest."""
-        response = _take_turn(steps)
+        response = self._take_turn(steps)
         return self.finish(steps) if isinstance(response, Unfinished) else response
 
     async def finish(self, steps: Steps) -> Any:
         async with self.lane:
-            while isinstance(response := _take_turn(steps), Unfinished):
-                await asyncio.sleep(_TURN_SECONDS)
+            while isinstance(response := self._take_turn(steps), Unfinished):
+                await asyncio.sleep(self._turns.seconds)
             return response
 
-
-def _take_turn(steps: Steps) -> Message | EncodedBody | LongBody | Parked | Unfinished | None:
-    end = perf_counter() + _TURN_SECONDS
-    try:
-        while perf_counter() < end:
-            next(steps)
-    except StopIteration as finished:
-        response: Message | EncodedBody | LongBody | Parked | None = finished.value
-        return response
-    return UNFINISHED
+    def _take_turn(
+        self, steps: Steps
+    ) -> Message | EncodedBody | LongBody | Parked | Unfinished | None:
+        turn = self._turns.begin()
+        try:
+            while not turn.is_over():
+                next(steps)
+        except StopIteration as finished:
+            response: Message | EncodedBody | LongBody | Parked | None = finished.value
+            return response
+        return UNFINISHED

@@ -5,25 +5,23 @@ Two writers of one file would take each other's temporary file away, and the old
 
 from __future__ import annotations
 
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
-
 from klamm.replication.log_directories import Checkpoint
+from klamm.server.world.ports import Workers
 
 
 class Checkpointer:
     """OSError when the disk failed: the caller takes the directory offline."""
 
-    def __init__(self) -> None:
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="klamm-checkpoint")
+    def __init__(self, workers: Workers) -> None:
+        self._worker = workers.worker("klamm-checkpoint")
 
     async def write(self, checkpoint: Checkpoint) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._worker, checkpoint.write)
+        await self._worker.run(checkpoint.write)
 
     def write_now(self, checkpoint: Checkpoint) -> None:
         """Where nothing may happen before it is written. Rare: the loop waits for the disk."""
-        self._worker.submit(checkpoint.write).result()
+        self._worker.run_now(checkpoint.write)
 
     async def close(self) -> None:
         """Returns when all that was asked for is written."""
-        await asyncio.get_running_loop().run_in_executor(None, self._worker.shutdown)
+        await self._worker.close()

@@ -1,16 +1,12 @@
 """Compaction, one log at a time, the dirtiest first.
 
-Deciding and swapping is done on the loop, all reading and writing by a worker beside it (cleaner_work.py).
+Deciding and swapping is done on the loop, all reading and writing by a worker beside it (world/compaction.py).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.settings.cleaner import CleanerSettings
@@ -22,7 +18,7 @@ from klamm.log.compaction.selection import Dirt
 from klamm.metadata.resource_type import ResourceType
 from klamm.replication.partition import Partition
 from klamm.server.broker import Broker
-from klamm.server.loops.cleaner_work import CannotStartWorker, WorkerDied, worker_for
+from klamm.server.world.compaction import CannotStartWorker, WorkerDied
 
 log = logging.getLogger(__name__)
 
@@ -30,16 +26,14 @@ log = logging.getLogger(__name__)
 _BREATH = 64
 _SHORTEST_BACKOFF_MS = 10
 
-Parameters = ParamSpec("Parameters")
-T = TypeVar("T")
-
 
 class CleanerLoop:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        # Waits for the worker, and for the disk.
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="klamm-cleaner")
-        self.worker = worker_for(broker.replicas.directories[0].disk)
+        workers = broker.world.workers
+        # Waits for the one that compacts, and for the disk.
+        self._beside = workers.worker("klamm-cleaner")
+        self.worker = workers.compaction(broker.world.disk)
         # Those with something in them that cannot be read: they are left alone until the next start.
         self.uncleanable: set[Partition] = set()
 
@@ -47,15 +41,15 @@ class CleanerLoop:
         while True:
             settings = self._settings()
             if not (settings.enable and await self.clean_dirtiest()):
-                await self._beside(self.worker.rest)
+                await self._beside.run(self.worker.rest)
                 backoff_ms = max(settings.backoff_ms, _SHORTEST_BACKOFF_MS)
                 await asyncio.sleep(backoff_ms / 1000)
 
     async def close(self) -> None:
         """After `run` was cancelled: what the worker does is of no use any more."""
         self.worker.stop()
-        await asyncio.get_running_loop().run_in_executor(self._thread, self.worker.rest)
-        self._thread.shutdown()
+        await self._beside.run(self.worker.rest)
+        await self._beside.close()
 
     def _settings(self) -> CleanerSettings:
         """They may change while the broker runs."""
@@ -121,7 +115,7 @@ class CleanerLoop:
             start_offset=log.start_offset,
             end_offset=log.end_offset,
             last_stable_offset=partition.last_stable_offset,
-            now=self._broker.clock.now(),
+            now=self._broker.clock.wall(),
         )
 
     def _is_ours(self, partition: Partition) -> bool:
@@ -135,24 +129,26 @@ class CleanerLoop:
         settings = self._settings()
         if not await self._make_safe(partition, dirt):
             return False
-        started = time.monotonic()
+        started = self._broker.clock.monotonic()
         asked = Round(
             self._broker.replicas.home_of(partition).disk,
             partition.log,
             partition.settings,
             dirt,
-            now=self._broker.clock.now(),
+            now=self._broker.clock.wall(),
             map_bytes=settings.dedupe_buffer_size,
             load_factor=settings.io_buffer_load_factor,
         )
-        plan = await self._beside(self.worker.begin, asked.job, settings.io_max_bytes_per_second)
+        plan = await self._beside.run(
+            self.worker.begin, asked.job, settings.io_max_bytes_per_second
+        )
         if plan.end_offset == dirt.first_dirty_offset:
             raise ApiError(
                 ErrorCode.KAFKA_STORAGE_ERROR, "log.cleaner.dedupe.buffer.size is too small"
             )
         size = partition.log.size_bytes()
         for group in plan.groups:
-            copied = await self._beside(self.worker.copy, group)
+            copied = await self._beside.run(self.worker.copy, group)
             if copied is not None and not await self._swap_in(partition, asked, copied):
                 return False
         await self._write_checkpoint(partition, plan.end_offset)
@@ -162,7 +158,7 @@ class CleanerLoop:
             dirt.first_dirty_offset,
             plan.end_offset,
             f"{size}->{partition.log.size_bytes()}",
-            time.monotonic() - started,
+            (self._broker.clock.monotonic() - started) / 1000,
         )
         return True
 
@@ -180,26 +176,16 @@ class CleanerLoop:
         return self._is_ours(partition)
 
     async def _swap_in(self, partition: Partition, asked: Round, copied: Copied) -> bool:
-        if self._is_ours(partition) and asked.swap_in(copied, self._broker.clock.now()):
+        if self._is_ours(partition) and asked.swap_in(copied):
             return True
         # Retention, a truncation or the deletion of the topic was faster.
-        await self._beside(asked.discard, copied)
+        await self._beside.run(asked.discard, copied)
         return False
 
     async def _write_checkpoint(self, partition: Partition, end_offset: int) -> None:
         if self._is_ours(partition):
             home = self._broker.replicas.home_of(partition)
-            await self._beside(home.disk.fsync_dir, partition.log.directory)
+            await self._beside.run(home.disk.fsync_dir, partition.log.directory)
             checkpoint = home.new_cleaner_offset(partition.name, end_offset)
             if checkpoint is not None:
                 await self._broker.checkpointer.write(checkpoint)
-
-    async def _beside(
-        self,
-        work: Callable[Parameters, T],
-        /,
-        *args: Parameters.args,
-        **kwargs: Parameters.kwargs,
-    ) -> T:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, lambda: work(*args, **kwargs))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from klamm.log.flush import Flush
 from klamm.log.log import Log
+from klamm.server.world.ports import Workers
 
 # Called with the logs whose sync failed: what they hold may not be acknowledged.
 Callback = Callable[[frozenset[Log]], None]
@@ -34,8 +34,8 @@ class _Wish:
 class Flusher:
     """`on_failure` hears of a failed fsync. It is final: what the kernel dropped cannot be asked for again."""
 
-    def __init__(self, on_failure: OnFailure) -> None:
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="klamm-fsync")
+    def __init__(self, workers: Workers, on_failure: OnFailure) -> None:
+        self._worker = workers.worker("klamm-fsync")
         self._on_failure = on_failure
         self._wishes: list[_Wish] = []
         self._rounds: asyncio.Task[None] | None = None
@@ -49,7 +49,7 @@ class Flusher:
     async def close(self) -> None:
         if self._rounds is not None:
             await self._rounds
-        self._worker.shutdown()
+        await self._worker.close()
 
     async def _run(self) -> None:
         while self._wishes:
@@ -75,8 +75,7 @@ class Flusher:
                 continue
             if flush is not None:
                 flushes.append((log, flush))
-        loop = asyncio.get_running_loop()
-        errors = await loop.run_in_executor(self._worker, _sync, [each for _, each in flushes])
+        errors = await self._worker.run(_sync, [each for _, each in flushes])
         for (log, flush), error in zip(flushes, errors, strict=True):
             if error is None:
                 log.end_flush(flush)
@@ -97,10 +96,3 @@ def _sync(flushes: Sequence[Flush]) -> list[OSError | None]:
         except OSError as e:
             errors.append(e)
     return errors
-
-
-def run_side_by_side(flushes: Sequence[Flush]) -> None:
-    """Sync many logs at once: the file system then commits for all who wait, instead of once for each."""
-    with ThreadPoolExecutor(max_workers=16) as workers:
-        for _ in workers.map(Flush.run, flushes):
-            pass

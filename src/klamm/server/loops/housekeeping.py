@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 
-from klamm.base.clock import Clock
+from klamm.base.clock import Clock, Ms
 from klamm.base.deadlines import Deadlines
 from klamm.base.errors import ApiError
 from klamm.base.settings.declare import LONG_MAX
@@ -29,7 +29,7 @@ _PRODUCER_COUNT_INTERVAL_MS = 5_000
 # Partitions handled before others get the loop again.
 _BREATH = 64
 
-Job = Callable[[int], Awaitable[None]]
+Job = Callable[[], Awaitable[None]]
 
 
 class Housekeeping:
@@ -59,20 +59,21 @@ class Housekeeping:
         self._deadlines: Deadlines[str] = Deadlines()
 
     async def run(self) -> None:
-        now = self._clock.now()
+        now = self._clock.monotonic()
         first = now + self._broker.settings.log.initial_task_delay_ms
         for name, (interval, _) in self._jobs.items():
             if interval != LONG_MAX:
                 self._deadlines.set(name, first if name == "retention" else now + interval)
         while (next_at := self._deadlines.next) is not None:
-            await asyncio.sleep(max(0, next_at - self._clock.now()) / 1000)
-            now = self._clock.now()
+            await asyncio.sleep(max(0, next_at - self._clock.monotonic()) / 1000)
+            now = self._clock.monotonic()
             for name in self._deadlines.due(now):
                 interval, job = self._jobs[name]
-                await job(now)
+                await job()
                 self._deadlines.set(name, now + interval)
 
-    async def retain(self, now: int) -> None:
+    async def retain(self, now: Ms | None = None) -> None:
+        now = self._clock.wall() if now is None else now
         for count, partition in enumerate(list(self._online())):
             with suppress(ApiError):
                 count_removed = partition.retain(now)
@@ -85,16 +86,18 @@ class Housekeeping:
             if count % _BREATH == _BREATH - 1:
                 await asyncio.sleep(0)
 
-    async def flush(self, now: int) -> None:
+    async def flush(self) -> None:
+        now = self._clock.monotonic()
         due = [p.log for p in self._online() if p.log.needs_flush(now)]
         if due:
             self._broker.flusher.flush(due)
 
-    async def expire_producers(self, now: int) -> None:
+    async def expire_producers(self) -> None:
+        now = self._clock.wall()
         for partition in self._broker.replicas:
             partition.log.expire_producers(now)
 
-    async def limit_producers(self, now: int) -> None:
+    async def limit_producers(self) -> None:
         """Where there are too many, each partition keeps an equal share."""
         producers = [each.log.producers for each in self._online() if len(each.log.producers)]
         most = self._broker.settings.log.max_producer_ids
@@ -110,7 +113,8 @@ class Housekeeping:
             "too many producer ids, the oldest were forgotten: partitions=%d", len(producers)
         )
 
-    async def remove_deleted(self, now: int) -> None:
+    async def remove_deleted(self) -> None:
+        now = self._clock.monotonic()
         for partition in list(self._online()):
             try:
                 partition.log.remove_deleted(now)
@@ -120,9 +124,9 @@ class Housekeeping:
         self._broker.deleted = [each for each in self._broker.deleted if each[0] > now]
         for path in due:
             disk = self._broker.replicas.directories[0].disk
-            await asyncio.get_running_loop().run_in_executor(None, disk.rmtree, path)
+            await self._broker.world.workers.run(disk.rmtree, path)
 
-    async def checkpoint_recovery_points(self, now: int) -> None:
+    async def checkpoint_recovery_points(self) -> None:
         """Sync what is not yet on disk, then say so: a crash then re-reads only what came after."""
         flushed = asyncio.Event()
         logs = [partition.log for partition in self._online()]
@@ -130,10 +134,10 @@ class Housekeeping:
         await flushed.wait()
         await self._checkpoint(LogDirectory.new_recovery_points)
 
-    async def checkpoint_log_starts(self, now: int) -> None:
+    async def checkpoint_log_starts(self) -> None:
         await self._checkpoint(LogDirectory.new_log_starts)
 
-    async def checkpoint_high_watermarks(self, now: int) -> None:
+    async def checkpoint_high_watermarks(self) -> None:
         high_watermarks = self._broker.replicas.high_watermarks()
         await self._checkpoint(lambda directory: directory.new_high_watermarks(high_watermarks))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from klamm.base.chance import Chance, random_uuid
 from klamm.base.settings.broker import Settings
-from klamm.controller.chance import Chance, random_uuid
 from klamm.controller.decision import Decision
 from klamm.metadata.features import ELR_VERSION, SUPPORTED
 from klamm.metadata.image import Endpoint

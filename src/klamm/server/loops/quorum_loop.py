@@ -12,19 +12,15 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from time import perf_counter
 from typing import Generic, TypeVar
 
-from klamm.base.clock import Clock, Ms
+from klamm.base.clock import Ms
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import Uuid
 from klamm.base.settings.broker import Settings
-from klamm.controller.chance import Chance
 from klamm.controller.controller import Controller
 from klamm.controller.decision import Decision
-from klamm.log.disk import Disk
 from klamm.log.results import Origin
 from klamm.metadata import framing
 from klamm.metadata.delta import Delta
@@ -37,6 +33,7 @@ from klamm.raft.node import Batch, RaftNode
 from klamm.server.loops.joining import bootstrap_decision, broker_request, controller_request
 from klamm.server.loops.metadata_log import MetadataLog
 from klamm.server.storage import DataDirectories, StorageError
+from klamm.server.world.ports import World
 
 T = TypeVar("T")
 Operation = Callable[[Controller, Ms], Decision[T]]
@@ -47,8 +44,6 @@ Callback = Callable[[ClusterImage, Delta], Iterable[None] | None]
 _SYNC_IDLE_AFTER_SECONDS = 5.0
 # At a clean stop a snapshot is written if the next start would otherwise replay more than this.
 _REPLAY_BYTES_AT_START = 1 << 19
-# How long a change is followed without a pause.
-_TURN_SECONDS = 0.005
 _ON_NOTHING = Delta()
 
 
@@ -77,33 +72,33 @@ class MetadataQuorum:
 
     def __init__(
         self,
-        disk: Disk,
+        world: World,
         settings: Settings,
         *,
-        clock: Clock,
-        chance: Chance,
         directories: DataDirectories,
         endpoints: Sequence[Endpoint],
         controller_endpoints: Sequence[Endpoint] = (),
         on_failure: Callable[[OSError], None] | None = None,
     ) -> None:
-        self._disk = disk
+        self._disk = world.disk
         self._settings = settings
-        self._clock = clock
-        self._chance = chance
+        self._clock = world.clock
+        self._chance = world.chance
+        self._turns = world.turns
         self._directories = directories
         self._endpoints = endpoints
         self._controller_endpoints = controller_endpoints
         self._on_failure = on_failure
         self.image = ClusterImage(cluster_id=directories.cluster_id)
-        self._controller = Controller(self.image, settings, chance)
+        self._controller = Controller(self.image, settings, world.chance)
         self._callbacks: list[Callback] = []
         self._waiting: deque[_Waiting[object]] = deque()
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="klamm-metadata")
+        self._worker = world.workers.worker("klamm-metadata")
         self._round: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._idle_sync: asyncio.TimerHandle | None = None
         self._bytes_since_snapshot = 0
+        # By the clock that nobody sets.
         self._snapshot_at: Ms = 0
         self._appended_at: Ms = 0
         self._is_closing = False
@@ -148,7 +143,7 @@ class MetadataQuorum:
 
     async def start(self) -> None:
         """Load, lead, and register this node; when it returns the image has its broker, ready to serve."""
-        now = self._clock.now()
+        now = self._clock.wall()
         node_id = self._directories.node_id
         self._store = MetadataLog(
             self._disk, self._directories.metadata.path, self._settings.quorum, now
@@ -164,7 +159,7 @@ class MetadataQuorum:
                 "lead without the others, and klamm knows no quorum of several yet."
             )
         self._bytes_since_snapshot = self._store.replayed_bytes
-        self._snapshot_at = self._appended_at = now
+        self._snapshot_at = self._appended_at = self._clock.monotonic()
         self._raft = RaftNode(
             node_id,
             frozenset({node_id}),
@@ -222,7 +217,7 @@ class MetadataQuorum:
             if self._is_started and self._failure is None:
                 await self._leave()
         finally:
-            self._worker.shutdown()
+            await self._worker.close()
 
     async def _leave(self) -> None:
         node_id = self._directories.node_id
@@ -234,7 +229,7 @@ class MetadataQuorum:
             if self._bytes_since_snapshot > _REPLAY_BYTES_AT_START:
                 await self._snapshot()
             self._raft.resign()
-            self._store.log.close(self._clock.now())
+            self._store.log.close(self._clock.wall())
 
     # Changing what the cluster knows
 
@@ -245,7 +240,7 @@ class MetadataQuorum:
         """
         if self._failure is not None:
             raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "The metadata log cannot be written.")
-        now = self._clock.now()
+        now = self._clock.wall()
         decision = operation(self._controller, now)
         delta = self._append(decision.records, now) if decision.records else _ON_NOTHING
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
@@ -299,7 +294,7 @@ class MetadataQuorum:
             self._fail(error)
             raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
         self._bytes_since_snapshot += len(batch.data)
-        self._appended_at = now
+        self._appended_at = self._clock.monotonic()
 
     # Making it safe
 
@@ -310,12 +305,11 @@ class MetadataQuorum:
 
     async def _sync_all(self) -> None:
         """Rounds of fsync until nobody waits; each serves all who came while the one before was running."""
-        loop = asyncio.get_running_loop()
         log = self._store.log
         while self._raft.high_watermark < self._raft.end_offset:
             flush = log.begin_flush()
             assert flush is not None
-            await loop.run_in_executor(self._worker, flush.run)
+            await self._worker.run(flush.run)
             log.end_flush(flush)
             await self._commit(flush.end_offset)
             if self._wants_snapshot() and not self._is_closing:
@@ -340,7 +334,7 @@ class MetadataQuorum:
             self.image = waiting.image
             if waiting.delta:
                 for callback in self._callbacks:
-                    await _in_turns(callback(waiting.image, waiting.delta))
+                    await self._in_turns(callback(waiting.image, waiting.delta))
             if not waiting.answer.cancelled():
                 waiting.answer.set_result(waiting.reply)
         if committed == self._raft.end_offset:
@@ -366,8 +360,9 @@ class MetadataQuorum:
             self._timer = loop.call_later(interval / 1000, self._keep_alive)
 
     def _keep_alive(self) -> None:
-        now = self._clock.now()
-        if now - self._appended_at >= self._settings.quorum.metadata_max_idle_interval_ms:
+        idle_ms = self._clock.monotonic() - self._appended_at
+        if idle_ms >= self._settings.quorum.metadata_max_idle_interval_ms:
+            now = self._clock.wall()
             with suppress(ApiError):
                 self._append(self._controller.keep_alive(now).records, now)
             if self._idle_sync is None:
@@ -383,22 +378,20 @@ class MetadataQuorum:
         quorum = self._settings.quorum
         if self._bytes_since_snapshot >= quorum.metadata_max_bytes_between_snapshots:
             return True
-        age = self._clock.now() - self._snapshot_at
+        age = self._clock.monotonic() - self._snapshot_at
         return 0 < quorum.metadata_max_snapshot_interval_ms <= age
 
     async def _snapshot(self) -> None:
         now = self._clock.now()
-        loop = asyncio.get_running_loop()
-        at = await loop.run_in_executor(self._worker, self._store.write_snapshot, self.image, now)
-        self._store.note_snapshot(at, now)
+        at = await self._worker.run(self._store.write_snapshot, self.image, now.wall)
+        self._store.note_snapshot(at, now.wall)
         self._bytes_since_snapshot = 0
-        self._snapshot_at = now
+        self._snapshot_at = now.monotonic
 
-
-async def _in_turns(steps: Iterable[None] | None) -> None:
-    """Others are served in between."""
-    end = perf_counter() + _TURN_SECONDS
-    for _ in steps or ():
-        if perf_counter() > end:
-            await asyncio.sleep(0)
-            end = perf_counter() + _TURN_SECONDS
+    async def _in_turns(self, steps: Iterable[None] | None) -> None:
+        """Others are served in between."""
+        turn = self._turns.begin()
+        for _ in steps or ():
+            if turn.is_over():
+                await asyncio.sleep(0)
+                turn = self._turns.begin()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from time import monotonic
 
 # So many requests in a row must have come closely, by chance they hardly do; and after looks that did not pay.
 _FEWEST = 8
@@ -22,7 +21,7 @@ _ASLEEP = 3
 class BusyPoll:
     __slots__ = ("_close", "_count", "_enough", "_is_looking", "_last", "_time", "_window")
 
-    def __init__(self, window_seconds: float, time: Callable[[], float] = monotonic) -> None:
+    def __init__(self, window_seconds: float, time: Callable[[], float]) -> None:
         """Without a window nothing ever comes closely. The loop's own clock would be too coarse."""
         self._time = time
         self._window = window_seconds

@@ -10,7 +10,6 @@ Whatever a connection holds in memory is paid for from the budget (budget.py).
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Callable
 from struct import Struct
 from sys import intern
@@ -21,11 +20,11 @@ from klamm.server.network.buffers import PartialFrame
 from klamm.server.network.limits import GATHER_BYTES, LEAST_PROGRESS, READ_AT_ONCE
 from klamm.server.network.long_answer import LongAnswer
 from klamm.server.network.shared import Shared
+from klamm.server.world.ports import Arrival, Buffer
 
 if TYPE_CHECKING:
     from klamm.server.network.listener import Listener
 
-Buffer = bytes | bytearray | memoryview
 # A tuple holds one buffer, which nearly all answers are.
 Answer = tuple[Buffer] | list[Buffer] | LongAnswer
 
@@ -69,11 +68,12 @@ class Connection(asyncio.BufferedProtocol):
         "_parked_cost",
         "_partial",
         "_progress",
-        "_socket",
+        "_send_now",
         "_streak",
         "_time",
         "_transport",
         "_unsent",
+        "_wire",
         "last_active",
         "listener",
         "local_host",
@@ -89,14 +89,13 @@ class Connection(asyncio.BufferedProtocol):
         dispatch: Dispatch,
         shared: Shared,
         *,
-        client: socket.socket,
-        peer_host: str,
+        arrival: Arrival,
     ) -> None:
         self.listener = listener
         self.on_lost: Callable[[], None] | None = None
         self._time = listener.time
         self.last_active = self._moved_at = self._time()
-        self.peer_host = intern(peer_host)
+        self.peer_host = intern(arrival.host)
         self.local_host = ""
         self.peer_port = self.local_port = 0
         self._dispatch = dispatch
@@ -106,8 +105,9 @@ class Connection(asyncio.BufferedProtocol):
         self._busy_poll = shared.busy_poll
         self._max_size = shared.limits.max_request_bytes
         self._transport: asyncio.Transport | None = None
-        # The transport's own, for answers that go past it, while it has nothing to send itself.
-        self._socket = client
+        # For answers that go past the transport, while it has nothing to send itself.
+        self._wire = arrival.wire
+        self._send_now = arrival.wire.send
         self._has_asked = False
         self._blocked = 0
         self._is_paused = False
@@ -402,7 +402,7 @@ class Connection(asyncio.BufferedProtocol):
     def _send(self, answer: Buffer) -> None:
         """Past the transport, which has nothing to send as long as the client is not choked; it takes what is left."""
         try:
-            sent = self._socket.send(answer)
+            sent = self._send_now(answer)
         except BlockingIOError:
             sent = 0
         except OSError:
@@ -468,7 +468,7 @@ class Connection(asyncio.BufferedProtocol):
     def _send_directly(self, long: LongAnswer, at_most: int) -> bool:
         """Past the transport, which has nothing to send as long as the client is not choked."""
         try:
-            return long.send(self._socket, at_most)
+            return long.send(self._wire, at_most)
         except ConnectionError:
             # The transport will hear of it, too.
             return False

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from klamm.base.settings.network import NetworkSettings
-from klamm.server.network.machine import cores, file_limit, memory_limit
+from klamm.server.world.ports import Machine
 
 # queued.max.request.bytes is -1 unless somebody sets it. Kafka then has no limit; here it is a share of the memory.
 _SHARE_OF_MEMORY = 4
@@ -51,14 +51,16 @@ class Limits:
     busy_poll_seconds: float = 0.0
 
 
-def limits_of(network: NetworkSettings) -> Limits:
+def limits_of(network: NetworkSettings, machine: Machine) -> Limits:
     """The limits of a node: its settings, and what the machine allows."""
     held = network.queued_max_request_bytes
     idle_ms = network.connections_max_idle_ms
     return Limits(
         max_request_bytes=network.socket_request_max_bytes,
-        max_held_bytes=held if held > 0 else min(memory_limit() // _SHARE_OF_MEMORY, _MOST_MEMORY),
-        max_connections=min(network.max_connections, int(file_limit() * _SHARE_OF_FILES)),
+        max_held_bytes=held
+        if held > 0
+        else min(machine.memory_bytes // _SHARE_OF_MEMORY, _MOST_MEMORY),
+        max_connections=min(network.max_connections, int(machine.open_files * _SHARE_OF_FILES)),
         max_connections_per_ip=network.max_connections_per_ip,
         connections_per_ip_overrides=network.connections_per_ip_overrides(),
         max_connection_rate=network.max_connection_creation_rate,
@@ -66,7 +68,7 @@ def limits_of(network: NetworkSettings) -> Limits:
         first_request_seconds=network.first_request_timeout_ms / 1000,
         frame_seconds=network.progress_timeout_ms / 1000,
         # With a single core it would keep the client from asking.
-        busy_poll_seconds=network.busy_poll_us / 1e6 if cores() > 1 else 0.0,
+        busy_poll_seconds=network.busy_poll_us / 1e6 if machine.cores > 1 else 0.0,
         backlog=max(network.socket_listen_backlog_size, _LEAST_BACKLOG),
     )
 

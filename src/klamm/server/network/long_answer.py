@@ -7,15 +7,13 @@ transport then waits until the client has taken it. Knows parts and their sizes,
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
 from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
+from klamm.log.disk import File
 from klamm.server.network.limits import READ_AT_ONCE
-
-Buffer = bytes | bytearray | memoryview
+from klamm.server.world.ports import Buffer, Wire
 
 # Answers with more record bytes than this are never in memory as a whole.
 LONG_BYTES = 2 * 1024 * 1024
@@ -41,8 +39,10 @@ class Unread(Protocol):
     @property
     def size(self) -> int: ...
     def read_part(self, start: int, size: int) -> bytes: ...
-    def place(self) -> tuple[int, int] | None:
-        """The descriptor of its file and its position there, if it lies in one."""
+    @property
+    def file(self) -> File: ...
+    @property
+    def position(self) -> int: ...
 
 
 class LongAnswer:
@@ -65,7 +65,7 @@ class LongAnswer:
         ready = sum(len(part) for part in self._parts if isinstance(part, Buffer))
         return ready + len(self._parts) * _PART_COST
 
-    def send(self, client: socket.socket, at_most: int = READ_AT_ONCE) -> bool:
+    def send(self, wire: Wire, at_most: int = READ_AT_ONCE) -> bool:
         """Send about so much now; False if the socket takes no more. OSError where a file cannot be read."""
         parts = self._parts
         count = len(parts)
@@ -75,14 +75,17 @@ class LongAnswer:
                 if isinstance(part, Buffer):
                     size = len(part)
                     rest = memoryview(part)[self._start :] if self._start else part
-                    sent = client.send(rest, socket.MSG_MORE if self._at + 1 < count else 0)
+                    sent = wire.send(rest) if self._at + 1 == count else wire.send_more(rest)
                 else:
                     size = part.size
-                    place = part.place()
-                    if place is None:
-                        return False
                     most = min(at_most, size - self._start)
-                    sent = _send_file(client, *place, self._start, most)
+                    file_sent = wire.send_file(part.file, part.position + self._start, most)
+                    if file_sent is None:
+                        return False
+                    if not file_sent:
+                        # As in `take`: the client expects what the file does not have.
+                        raise OSError(f"the file ends {most} bytes too early")
+                    sent = file_sent
             except BlockingIOError:
                 return False
             at_most -= sent
@@ -119,14 +122,6 @@ class LongAnswer:
             self._at += 1
             self._start = 0
         return data
-
-
-def _send_file(client: socket.socket, file: int, position: int, start: int, size: int) -> int:
-    sent = os.sendfile(client.fileno(), file, position + start, size)
-    if not sent:
-        # As in LongAnswer.take: the client expects what the file does not have.
-        raise OSError(f"the file ends {size} bytes too early")
-    return sent
 
 
 class Outbox:

@@ -76,7 +76,7 @@ class StraightCommit:
             )
 
         try:
-            if not self._broker.groups.write_one(commit.group_id, decide, now):
+            if not self._broker.groups.write_one(commit.group_id, decide, now.wall):
                 return None
         except ApiError:
             return None

@@ -38,7 +38,7 @@ _FLEXIBLE_ANSWER = Struct(">iiBihB")
 class StraightHeartbeat:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._now = broker.clock.now
+        self._now = broker.clock.monotonic
         # Clients repeat themselves: what a heartbeat says behind its correlation id, and the seat that it is about.
         self._seats: dict[int, dict[bytes, Seat]] = {_CLASSIC: {}, _FLEXIBLE: {}}
 

@@ -48,7 +48,7 @@ class _Route:
 class StraightProduce:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._now = broker.clock.now
+        self._now = broker.clock.wall
         self._waiting = broker.fetches.parked
         self._many = StraightProduceMany(broker)
         self._routes: dict[bytes, _Route] = {}

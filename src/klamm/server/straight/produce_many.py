@@ -60,7 +60,7 @@ class _Topic:
 class StraightProduceMany:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._now = broker.clock.now
+        self._now = broker.clock.wall
         self._waiting = broker.fetches.parked
         # By what stands in the request: the id, or the length of the name plus one and the name.
         self._topics: dict[bytes, _Topic] = {}

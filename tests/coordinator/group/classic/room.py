@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from klamm.base.clock import Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.settings.group import GroupSettings
 from klamm.coordinator.group.classic.group import ClassicGroup
@@ -34,12 +35,18 @@ class Room:
     def __init__(self, **settings: int) -> None:
         self.settings = GroupSettings(**{"group_initial_rebalance_delay_ms": DELAY, **settings})
         self.now = START
+        self.wall_ahead = 0
         self.chance = random.Random(7)
         self.log: list[tuple[bytes, bytes | None]] = []
         self.replies: dict[int, Any] = {}
         self.waiting: set[int] = set()
         self._tokens = 0
         self.shard = self._load()
+
+    @property
+    def moment(self) -> Now:
+        """`now` on both clocks. A test that sets the wall clock moves `wall_ahead`."""
+        return Now(self.now, self.now + self.wall_ahead)
 
     @property
     def group(self) -> ClassicGroup:
@@ -53,7 +60,7 @@ class Room:
             record = FRAMING.decode(key, value)
             assert record is not None
             self.shard.replay(record, offset, None)
-        self.carry_out(self.shard.loaded(ClusterImage(), self.now))
+        self.carry_out(self.shard.loaded(ClusterImage(), self.moment))
         return self.shard
 
     def restart(self, **settings: int) -> None:
@@ -69,7 +76,7 @@ class Room:
         end = self.now + ms
         while (at := self.shard.deadlines.next) is not None and at <= end:
             self.now = max(self.now, at)
-            self.carry_out(self.shard.wake(self.now))
+            self.carry_out(self.shard.wake(self.moment))
         self.now = end
 
     def close_round(self) -> None:
@@ -108,7 +115,7 @@ class Room:
     def ask_join(self, request: JoinGroupRequest, *, version: int, client: str = "client") -> int:
         return self._ask(
             lambda token: self.shard.classic.join(
-                request, Client(client, "/10.0.0.1"), version=version, token=token, now=self.now
+                request, Client(client, "/10.0.0.1"), version=version, token=token, now=self.moment
             )
         )
 
@@ -132,7 +139,9 @@ class Room:
             protocol_name=protocol,
             assignments=[SyncGroupRequestAssignment(member_id=m, assignment=a) for m, a in given],
         )
-        return self._ask(lambda token: self.shard.classic.sync(request, token=token, now=self.now))
+        return self._ask(
+            lambda token: self.shard.classic.sync(request, token=token, now=self.moment)
+        )
 
     def heartbeat(
         self, member_id: str, generation: int, *, instance: str | None = None
@@ -144,7 +153,7 @@ class Room:
             group_instance_id=instance,
         )
         token = self._ask(
-            lambda token: self.shard.classic.heartbeat(request, token=token, now=self.now)
+            lambda token: self.shard.classic.heartbeat(request, token=token, now=self.moment)
         )
         return self.error(token)
 
@@ -153,7 +162,7 @@ class Room:
         leaving = [MemberIdentity(member_id=m, group_instance_id=i) for m, i in named]
         token = self._ask(
             lambda token: self.shard.classic.leave(
-                GROUP, leaving, version=5, token=token, now=self.now
+                GROUP, leaving, version=5, token=token, now=self.moment
             )
         )
         reply = self.answer(token)

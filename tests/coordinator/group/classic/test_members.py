@@ -230,6 +230,20 @@ def test_a_member_that_waits_for_the_round_is_alive() -> None:
     assert first in room.group.members
 
 
+@pytest.mark.parametrize("days", [-400, 400])
+def test_who_sets_the_clock_ends_no_session(days: int) -> None:
+    room = Room()
+    (member_id,) = room.stable()
+
+    room.wall_ahead = days * 86_400_000
+    room.advance(SESSION - 1)
+    assert room.heartbeat(member_id, 1) is ErrorCode.NONE
+    assert member_id in room.group.members
+
+    room.advance(SESSION)
+    assert member_id not in room.group.members
+
+
 # LeaveGroup.
 
 

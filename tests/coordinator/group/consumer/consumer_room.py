@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from klamm.base.clock import Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import Uuid
 from klamm.base.settings.group import GroupSettings
@@ -59,6 +60,7 @@ class Room:
     def __init__(self, topics: Mapping[str, int] | None = None, **settings: Any) -> None:
         self.settings = GroupSettings(**{"group_consumer_assignment_interval_ms": 0, **settings})
         self.now = START
+        self.wall_ahead = 0
         self.chance = random.Random(7)
         self.log: list[tuple[bytes, bytes | None]] = []
         # What was written together.
@@ -69,6 +71,11 @@ class Room:
         self.configs: dict[ConfigKey, dict[str, str]] = {}
         self.image = self._image({"t": 4} if topics is None else topics)
         self.shard = self.restart()
+
+    @property
+    def moment(self) -> Now:
+        """`now` on both clocks. A test that sets the wall clock moves `wall_ahead`."""
+        return Now(self.now, self.now + self.wall_ahead)
 
     def _image(self, counts: Mapping[str, int]) -> ClusterImage:
         self._offset += 10
@@ -109,12 +116,12 @@ class Room:
             record = FRAMING.decode(key, value)
             assert record is not None
             self.shard.replay(record, offset, None)
-        self.carry_out(self.shard.loaded(self.image, self.now))
+        self.carry_out(self.shard.loaded(self.image, self.moment))
         return self.shard
 
     def change_topics(self, counts: Mapping[str, int]) -> None:
         self.image = self._image(counts)
-        self.carry_out(self.shard.follow(self.image, self.now))
+        self.carry_out(self.shard.follow(self.image, self.moment))
 
     def configure(self, **configs: int) -> None:
         names = {name.replace("_", "."): str(value) for name, value in configs.items()}
@@ -126,7 +133,7 @@ class Room:
         end = self.now + ms
         while (at := self.shard.deadlines.next) is not None and at <= end:
             self.now = max(self.now, at)
-            self.carry_out(self.shard.wake(self.now))
+            self.carry_out(self.shard.wake(self.moment))
         self.now = end
 
     def carry_out(self, outcome: Outcome) -> None:
@@ -186,7 +193,7 @@ class Room:
         )
         reply = self.ask(
             lambda token: self.shard.consumer.heartbeat(
-                request, Client(client, HOST), version=version, token=token, now=self.now
+                request, Client(client, HOST), version=version, token=token, now=self.moment
             )
         )
         assert isinstance(reply, ConsumerGroupHeartbeatResponse)

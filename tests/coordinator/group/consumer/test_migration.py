@@ -84,7 +84,7 @@ class OldConsumer:
         )
         answer: JoinGroupResponse | None = self.room.ask(
             lambda token: self.room.shard.classic.join(
-                request, Client("old", HOST), version=9, token=token, now=self.room.now
+                request, Client("old", HOST), version=9, token=token, now=self.room.moment
             )
         )
         return answer
@@ -114,7 +114,7 @@ class OldConsumer:
             ],
         )
         answer = self.room.ask(
-            lambda token: self.room.shard.classic.sync(request, token=token, now=self.room.now)
+            lambda token: self.room.shard.classic.sync(request, token=token, now=self.room.moment)
         )
         assert isinstance(answer, SyncGroupResponse)
         if answer.error_code == ErrorCode.NONE:
@@ -132,7 +132,7 @@ class OldConsumer:
         try:
             answer = self.room.ask(
                 lambda token: self.room.shard.classic.heartbeat(
-                    request, token=token, now=self.room.now
+                    request, token=token, now=self.room.moment
                 )
             )
         except ApiError as e:
@@ -143,7 +143,7 @@ class OldConsumer:
         leaving = [MemberIdentity(member_id=self.member_id, group_instance_id=self.instance)]
         self.room.ask(
             lambda token: self.room.shard.classic.leave(
-                GROUP, leaving, version=5, token=token, now=self.room.now
+                GROUP, leaving, version=5, token=token, now=self.room.moment
             )
         )
 

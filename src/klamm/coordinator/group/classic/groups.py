@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from klamm.base.clock import Ms
+from klamm.base.clock import Ms, Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.outcome import Token
 from klamm.coordinator.group.classic import answers
@@ -61,15 +61,15 @@ class ClassicGroups:
         """A group that only holds offsets. It may get members later."""
         return self._create(group_id, None)
 
-    def _create(self, group_id: str, now: Ms | None) -> ClassicGroup:
-        group = ClassicGroup(group_id, since=now)
+    def _create(self, group_id: str, since: Ms | None) -> ClassicGroup:
+        group = ClassicGroup(group_id, since=since)
         self._shard.groups[group_id] = group
         return group
 
     # Requests.
 
     def join(
-        self, request: JoinGroupRequest, client: Client, *, version: int, token: Token, now: Ms
+        self, request: JoinGroupRequest, client: Client, *, version: int, token: Token, now: Now
     ) -> Outcome:
         other = self._find_consumer(request.group_id)
         if other is not None and not other.is_empty:
@@ -86,14 +86,14 @@ class ClassicGroups:
             if other is not None:
                 # A consumer group without members makes way.
                 draft.records.extend(other.tombstones())
-            group = self._create(request.group_id, now)
+            group = self._create(request.group_id, now.wall)
             # Written before it has members: the round that begins now exists in memory alone.
             draft.records.append(group.record({}))
         join = Join(group, request, client, version=version, token=token, now=now)
         self._joining.join(join, draft)
         return draft.outcome()
 
-    def sync(self, request: SyncGroupRequest, *, token: Token, now: Ms) -> Outcome:
+    def sync(self, request: SyncGroupRequest, *, token: Token, now: Now) -> Outcome:
         other = self._find_consumer(request.group_id)
         if other is not None:
             return self._shard.classic_members.sync(other, request, token=token, now=now)
@@ -115,7 +115,7 @@ class ClassicGroups:
             self.rounds.assign(group, assignments, draft, now)
         return draft.outcome()
 
-    def heartbeat(self, request: HeartbeatRequest, *, token: Token, now: Ms) -> Outcome:
+    def heartbeat(self, request: HeartbeatRequest, *, token: Token, now: Now) -> Outcome:
         other = self._find_consumer(request.group_id)
         if other is not None:
             return self._shard.classic_members.heartbeat(other, request, token=token, now=now)
@@ -125,7 +125,7 @@ class ClassicGroups:
         member = group.check_member(request.member_id, request.group_instance_id)
         if request.generation_id != group.generation:
             raise ApiError(ErrorCode.ILLEGAL_GENERATION)
-        self.rounds.keep_session(member, now)
+        self.rounds.keep_session(member, now.monotonic)
         is_forming = group.state is PREPARING_REBALANCE
         return Outcome(replies=((token, _REJOIN if is_forming else _ALIVE),))
 
@@ -144,7 +144,7 @@ class ClassicGroups:
         *,
         version: int,
         token: Token,
-        now: Ms,
+        now: Now,
     ) -> Outcome:
         other = self._find_consumer(group_id)
         if other is not None:
@@ -225,25 +225,25 @@ class ClassicGroups:
             group.state = DEAD
             del self._shard.groups[group.group_id]
 
-    def loaded(self, now: Ms) -> Outcome:
+    def loaded(self, now: Now) -> Outcome:
         draft = Draft()
         for group in self._shard.groups.values():
             if isinstance(group, ClassicGroup):
                 self.begin(group, draft, now)
         return draft.outcome()
 
-    def begin(self, group: ClassicGroup, draft: Draft, now: Ms) -> None:
+    def begin(self, group: ClassicGroup, draft: Draft, now: Now) -> None:
         """A group that comes from the log: its members have a whole session to be heard of."""
         for member in group.members.values():
-            self.rounds.keep_session(member, now)
+            self.rounds.keep_session(member, now.monotonic)
         if len(group.members) > self._shard.settings.group_max_size:
             # The limit was lowered. A round gives members the time to commit before some of them must go.
             self.rounds.prepare(group, draft, now)
 
-    def follow(self, before: ClusterImage, now: Ms) -> Outcome:
+    def follow(self, before: ClusterImage, now: Now) -> Outcome:
         return NOTHING
 
-    def wake(self, key: tuple[object, ...], now: Ms) -> Outcome:
+    def wake(self, key: tuple[object, ...], now: Now) -> Outcome:
         _, alarm, group_id, *rest = key
         assert isinstance(group_id, str)
         group = self.find(group_id)

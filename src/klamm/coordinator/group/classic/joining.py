@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from klamm.base.clock import Ms
+from klamm.base.chance import Chance
+from klamm.base.clock import Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.outcome import Token
 from klamm.coordinator.group.classic import answers
@@ -18,7 +19,7 @@ from klamm.coordinator.group.classic.states import (
     STABLE,
 )
 from klamm.coordinator.group.draft import Draft
-from klamm.coordinator.group.member_ids import Chance, new_member_id
+from klamm.coordinator.group.member_ids import new_member_id
 from klamm.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 
 # From these versions on: a new member must come again with the id that it was given; a leader can be told to leave the
@@ -49,7 +50,7 @@ class Join:
         *,
         version: int,
         token: Token,
-        now: Ms,
+        now: Now,
     ) -> None:
         self.group = group
         self.request = request
@@ -115,7 +116,7 @@ class Joining:
             self._add(join, member_id, draft)
             return
         session_ms = join.request.session_timeout_ms
-        self._rounds.await_return(join.group, member_id, session_ms, join.now)
+        self._rounds.await_return(join.group, member_id, session_ms, join.now.monotonic)
         join.refuse(ErrorCode.MEMBER_ID_REQUIRED, member_id, draft)
 
     def _join_static(self, join: Join, draft: Draft) -> None:
@@ -145,7 +146,7 @@ class Joining:
             group.has_new_member = True
         group.add(member, join.request.protocol_type)
         self._park(join, member, draft)
-        self._rounds.welcome(member, join.now)
+        self._rounds.welcome(member, join.now.monotonic)
         self._rounds.prepare_or_complete(group, draft, join.now)
 
     # Static members that come back without their id.
@@ -166,7 +167,7 @@ class Joining:
             assignment=old.assignment,
         )
         group.replace(old, member)
-        self._rounds.keep_session(member, join.now)
+        self._rounds.keep_session(member, join.now.monotonic)
         self._update(join, member)
         if group.state is STABLE and group.select_protocol() == group.protocol:
             draft.records.append(group.record(group.assignments()))

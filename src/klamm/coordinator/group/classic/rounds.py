@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from klamm.base.clock import Ms
+from klamm.base.clock import Ms, Now
 from klamm.base.deadlines import Deadlines
 from klamm.base.errors import ErrorCode
 from klamm.base.settings.group import GroupSettings
@@ -38,14 +38,14 @@ class Rounds:
 
     # Beginning.
 
-    def prepare_or_complete(self, group: ClassicGroup, draft: Draft, now: Ms) -> None:
+    def prepare_or_complete(self, group: ClassicGroup, draft: Draft, now: Now) -> None:
         """Something changed: begin a round, or see whether the one that forms is full now."""
         if group.can_rebalance:
             self.prepare(group, draft, now)
         else:
             self.complete_if_full(group, draft, now)
 
-    def prepare(self, group: ClassicGroup, draft: Draft, now: Ms) -> None:
+    def prepare(self, group: ClassicGroup, draft: Draft, now: Now) -> None:
         if group.state is COMPLETING_REBALANCE:
             self._call_off_syncs(group, draft, now)
         group.pending_syncs.clear()
@@ -53,35 +53,37 @@ class Rounds:
         if group.state is EMPTY:
             delay = self._settings.group_initial_rebalance_delay_ms
             group.initial_wait = (delay, max(group.rebalance_timeout_ms - delay, 0))
-            self._deadlines.set(("classic", "join", group.group_id), now + delay)
-            group.become(PREPARING_REBALANCE, now)
+            self._deadlines.set(("classic", "join", group.group_id), now.monotonic + delay)
+            group.become(PREPARING_REBALANCE, now.wall)
             return
-        group.become(PREPARING_REBALANCE, now)
+        group.become(PREPARING_REBALANCE, now.wall)
         if group.have_all_joined:
             self.complete(group, draft, now)
         else:
             self._close_later(group, now)
 
-    def _call_off_syncs(self, group: ClassicGroup, draft: Draft, now: Ms) -> None:
+    def _call_off_syncs(self, group: ClassicGroup, draft: Draft, now: Now) -> None:
         for member in group.members.values():
             member.assignment = NO_ASSIGNMENT
             if member.sync_token is not None:
                 draft.reply(member.sync_token, answers.not_synced(ErrorCode.REBALANCE_IN_PROGRESS))
                 member.sync_token = None
-                self.keep_session(member, now)
+                self.keep_session(member, now.monotonic)
 
-    def _close_later(self, group: ClassicGroup, now: Ms) -> None:
-        self._deadlines.set(("classic", "join", group.group_id), now + group.rebalance_timeout_ms)
+    def _close_later(self, group: ClassicGroup, now: Now) -> None:
+        self._deadlines.set(
+            ("classic", "join", group.group_id), now.monotonic + group.rebalance_timeout_ms
+        )
 
     # Ending.
 
-    def complete_if_full(self, group: ClassicGroup, draft: Draft, now: Ms) -> None:
+    def complete_if_full(self, group: ClassicGroup, draft: Draft, now: Now) -> None:
         """The first round of a group is never full: others may be about to start, and its alarm closes it."""
         is_first = group.previous_state is EMPTY
         if group.state is PREPARING_REBALANCE and not is_first and group.have_all_joined:
             self.complete(group, draft, now)
 
-    def extend_or_complete(self, group: ClassicGroup, draft: Draft, now: Ms) -> None:
+    def extend_or_complete(self, group: ClassicGroup, draft: Draft, now: Now) -> None:
         """The first round waits again while members keep coming, up to the rebalance timeout in all."""
         delay, remaining = group.initial_wait
         if not (group.has_new_member and remaining):
@@ -90,9 +92,9 @@ class Rounds:
         group.has_new_member = False
         next_delay = min(self._settings.group_initial_rebalance_delay_ms, remaining)
         group.initial_wait = (next_delay, max(remaining - delay, 0))
-        self._deadlines.set(("classic", "join", group.group_id), now + next_delay)
+        self._deadlines.set(("classic", "join", group.group_id), now.monotonic + next_delay)
 
-    def complete(self, group: ClassicGroup, draft: Draft, now: Ms) -> None:
+    def complete(self, group: ClassicGroup, draft: Draft, now: Now) -> None:
         self._deadlines.cancel(("classic", "join", group.group_id))
         for member in list(group.members.values()):
             # A static member may be away for as long as its session lasts, and keeps its place.
@@ -102,7 +104,7 @@ class Rounds:
             # Nobody came. Sessions will end and take the members with them, or somebody comes yet.
             self._close_later(group, now)
             return
-        group.begin_generation(now)
+        group.begin_generation(now.wall)
         if group.state is EMPTY:
             draft.records.append(group.record({}))
             return
@@ -110,10 +112,12 @@ class Rounds:
             if member.join_token is not None:
                 draft.reply(member.join_token, answers.joined(group, member))
                 group.set_join_token(member, None)
-            self.keep_session(member, now)
+            self.keep_session(member, now.monotonic)
             member.is_new = False
             group.pending_syncs.add(member.member_id)
-        self._deadlines.set(("classic", "sync", group.group_id), now + group.rebalance_timeout_ms)
+        self._deadlines.set(
+            ("classic", "sync", group.group_id), now.monotonic + group.rebalance_timeout_ms
+        )
 
     def synced(self, group: ClassicGroup, member: Member) -> None:
         """The member has asked for its assignment."""
@@ -122,7 +126,7 @@ class Rounds:
             self._deadlines.cancel(("classic", "sync", group.group_id))
 
     def assign(
-        self, group: ClassicGroup, assignments: dict[str, bytes], draft: Draft, now: Ms
+        self, group: ClassicGroup, assignments: dict[str, bytes], draft: Draft, now: Now
     ) -> None:
         """The leader has spoken. The group is stable when this is written."""
         draft.records.append(group.record(assignments))
@@ -132,7 +136,7 @@ class Rounds:
                 draft.reply(member.sync_token, answers.synced(group, assignment))
                 member.sync_token = None
                 # Its session may have ended while it waited, which does not count, but no alarm was set since.
-                self.keep_session(member, now)
+                self.keep_session(member, now.monotonic)
 
     # Members come and go.
 
@@ -175,7 +179,7 @@ class Rounds:
 
     # Alarms.
 
-    def expire_session(self, group: ClassicGroup, member_id: str, draft: Draft, now: Ms) -> None:
+    def expire_session(self, group: ClassicGroup, member_id: str, draft: Draft, now: Now) -> None:
         member = group.members.get(member_id)
         if member is not None:
             if member.is_waiting:
@@ -188,13 +192,13 @@ class Rounds:
         elif group.state is PREPARING_REBALANCE and group.have_all_joined:
             self.complete(group, draft, now)
 
-    def expire_join(self, group: ClassicGroup, draft: Draft, now: Ms) -> None:
+    def expire_join(self, group: ClassicGroup, draft: Draft, now: Now) -> None:
         if group.previous_state is EMPTY:
             self.extend_or_complete(group, draft, now)
         else:
             self.complete(group, draft, now)
 
-    def expire_sync(self, group: ClassicGroup, draft: Draft, now: Ms) -> None:
+    def expire_sync(self, group: ClassicGroup, draft: Draft, now: Now) -> None:
         late = [group.members[member_id] for member_id in sorted(group.pending_syncs)]
         for member in late:
             self.remove(group, member, draft)

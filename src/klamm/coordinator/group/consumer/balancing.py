@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from klamm.base.clock import Ms
+from klamm.base.clock import Ms, Now
 from klamm.base.errors import ApiError
 from klamm.base.ids import Uuid
 from klamm.coordinator.group.assignors.spec import Partitions
@@ -50,7 +50,7 @@ class Step:
     before: Member
     after: Member
     claimed: Claimed
-    now: Ms
+    now: Now
     records: list[CoordinatorRecord] = field(default_factory=list)
     # Of the group, as the records will make it.
     epoch: int = 0
@@ -110,14 +110,16 @@ class Balancing:
         last = next(iter(group.resolved.values()), None)
         if last is None:
             return True
-        if step.now <= last.timestamp + _REGEX_PAUSE_MS:
+        # A timestamp from the future says nothing: somebody has set the clock back.
+        age = step.now.wall - last.timestamp
+        if 0 <= age <= _REGEX_PAUSE_MS:
             return False
         interval = self._shard.settings.group_consumer_regex_refresh_interval_ms
         return (
             step.must_resolve
             or len(in_use) != len(group.resolved)
             or last.version < self._newest_topics_offset()
-            or step.now > last.timestamp + interval
+            or age > interval
         )
 
     def _newest_topics_offset(self) -> int:
@@ -164,19 +166,20 @@ class Balancing:
     def _target(self, step: Step) -> tuple[Partitions, int]:
         group, shard = step.group, self._shard
         member_id = step.after.member_id
-        if group.target_epoch >= step.epoch or not self._may_assign(group, step.now):
+        if group.target_epoch >= step.epoch or not self._may_assign(group, step.now.wall):
             return group.target.get(member_id, NO_PARTITIONS), group.target_epoch
         name = group.assignor_with(step.before, step.after)
         assignor = ASSIGNORS[name or shard.settings.group_consumer_assignors[0]]
         target = compute_target(group, step.after, assignor, shard.image)
-        step.records.extend(target_records(group, target, step.epoch, step.now))
+        step.records.extend(target_records(group, target, step.epoch, step.now.wall))
         return target[member_id], step.epoch
 
     def _may_assign(self, group: ConsumerGroup, now: Ms) -> bool:
         configs = GroupConfigs(group.group_id, self._shard.image, self._shard.settings)
         interval = configs.assignment_interval_ms
         is_first = not group.target_timestamp
-        return is_first or not interval or now >= group.target_timestamp + interval
+        # The clock may have been set back since; then the interval is over, too.
+        return is_first or not 0 <= now - group.target_timestamp < interval
 
     def accept(self, step: Step) -> None:
         """Nothing was refused: what the step has looked at need not be looked at again."""

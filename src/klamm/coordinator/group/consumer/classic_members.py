@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from klamm.base.clock import Ms
+from klamm.base.clock import Now
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
 from klamm.base.ids import Uuid
 from klamm.base.outcome import Token
@@ -65,7 +65,7 @@ class ClassicMembers:
         *,
         version: int,
         token: Token,
-        now: Ms,
+        now: Now,
     ) -> Outcome:
         policy = policy_of(self._shard.settings)
         if not (policy.may_upgrade or policy.may_downgrade):
@@ -107,14 +107,15 @@ class ClassicMembers:
             written=draft.records,
         )
 
-    def _began(self, step: Step, request: JoinGroupRequest, now: Ms) -> None:
+    def _began(self, step: Step, request: JoinGroupRequest, now: Now) -> None:
         group_id, member_id = step.group.group_id, step.after.member_id
         deadlines = self._shard.deadlines
         deadlines.cancel(("consumer", "join", group_id, member_id))
         deadlines.set(
-            ("consumer", "sync", group_id, member_id), now + step.after.rebalance_timeout_ms
+            ("consumer", "sync", group_id, member_id),
+            now.monotonic + step.after.rebalance_timeout_ms,
         )
-        self._groups.keep_session(group_id, member_id, request.session_timeout_ms, now)
+        self._groups.keep_session(group_id, member_id, request.session_timeout_ms, now.monotonic)
 
     def _is_last_replaced(self, group: ConsumerGroup, after: Member) -> bool:
         """A static member comes back with the classic protocol, and was the last to speak the other one."""
@@ -140,7 +141,7 @@ class ClassicMembers:
     # The others.
 
     def sync(
-        self, group: ConsumerGroup, request: SyncGroupRequest, *, token: Token, now: Ms
+        self, group: ConsumerGroup, request: SyncGroupRequest, *, token: Token, now: Now
     ) -> Outcome:
         member, facts = _classic_member(group, request.member_id, request.group_instance_id)
         _check_generation(member, request.generation_id)
@@ -156,7 +157,9 @@ class ClassicMembers:
             answer = SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
             return Outcome(replies=((token, answer),))
         self._shard.deadlines.cancel(("consumer", "sync", group.group_id, member.member_id))
-        self._groups.keep_session(group.group_id, member.member_id, facts.session_timeout_ms, now)
+        self._groups.keep_session(
+            group.group_id, member.member_id, facts.session_timeout_ms, now.monotonic
+        )
         version = consumer_protocol.version_of(facts.protocols[0].metadata)
         assignment = consumer_protocol.write_assignment(member.assigned, self._shard.image, version)
         answer = SyncGroupResponse(
@@ -167,21 +170,23 @@ class ClassicMembers:
         return Outcome(replies=((token, answer),))
 
     def heartbeat(
-        self, group: ConsumerGroup, request: HeartbeatRequest, *, token: Token, now: Ms
+        self, group: ConsumerGroup, request: HeartbeatRequest, *, token: Token, now: Now
     ) -> Outcome:
         member, facts = _classic_member(group, request.member_id, request.group_instance_id)
         _check_generation(member, request.generation_id)
-        self._groups.keep_session(group.group_id, member.member_id, facts.session_timeout_ms, now)
+        self._groups.keep_session(
+            group.group_id, member.member_id, facts.session_timeout_ms, now.monotonic
+        )
         answer = HeartbeatResponse()
         if _must_join(group, member):
             self._call_to_join(group, member, now)
             answer = HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
         return Outcome(replies=((token, answer),))
 
-    def _call_to_join(self, group: ConsumerGroup, member: Member, now: Ms) -> None:
+    def _call_to_join(self, group: ConsumerGroup, member: Member, now: Now) -> None:
         key = ("consumer", "join", group.group_id, member.member_id)
         if key not in self._shard.deadlines:
-            self._shard.deadlines.set(key, now + member.rebalance_timeout_ms)
+            self._shard.deadlines.set(key, now.monotonic + member.rebalance_timeout_ms)
 
     def leave(
         self,
@@ -190,7 +195,7 @@ class ClassicMembers:
         *,
         version: int,
         token: Token,
-        now: Ms,
+        now: Now,
     ) -> Outcome:
         """Members of both protocols can be made to leave in this way: a tool does."""
         members: dict[str, Member] = {}

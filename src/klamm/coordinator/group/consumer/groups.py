@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from klamm.base.clock import Ms
+from klamm.base.clock import Ms, Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import Uuid
 from klamm.base.outcome import Token
@@ -75,7 +75,7 @@ class ConsumerGroups:
         *,
         version: int,
         token: Token,
-        now: Ms,
+        now: Now,
     ) -> Outcome:
         assignors = self._shard.settings.group_consumer_assignors
         check_heartbeat(request, version=version, assignors=assignors)
@@ -84,7 +84,7 @@ class ConsumerGroups:
         return self._beat(request, client, token, now)
 
     def _beat(
-        self, request: ConsumerGroupHeartbeatRequest, client: Client, token: Token, now: Ms
+        self, request: ConsumerGroupHeartbeatRequest, client: Client, token: Token, now: Now
     ) -> Outcome:
         is_joining = request.member_epoch == JOINING_EPOCH
         draft = Draft()
@@ -106,7 +106,7 @@ class ConsumerGroups:
         self.balancing.balance(step)
         self.accept(step, dissolved, draft)
         configs = self._configs(group.group_id)
-        self.keep_session(group.group_id, member_id, configs.session_timeout_ms, now)
+        self.keep_session(group.group_id, member_id, configs.session_timeout_ms, now.monotonic)
         draft.reply(token, heartbeat_answer(request, step, configs.heartbeat_interval_ms))
         return draft.outcome()
 
@@ -133,7 +133,7 @@ class ConsumerGroups:
 
     def accept(self, step: Step, dissolved: ClassicGroup | None, draft: Draft) -> None:
         """Nothing was refused: from here on what is not written down may change as well."""
-        group_id, now = step.group.group_id, step.now
+        group_id, now = step.group.group_id, step.now.monotonic
         self.balancing.accept(step)
         if dissolved is not None:
             self._shard.classic.dissolve(dissolved, draft)
@@ -215,7 +215,7 @@ class ConsumerGroups:
 
     # Leaving.
 
-    def _leave(self, request: ConsumerGroupHeartbeatRequest, token: Token, now: Ms) -> Outcome:
+    def _leave(self, request: ConsumerGroupHeartbeatRequest, token: Token, now: Now) -> Outcome:
         group = self.find(request.group_id)
         if group is None:
             raise _not_found(request.group_id)
@@ -240,7 +240,7 @@ class ConsumerGroups:
         draft.reply(token, answer)
         return draft.outcome()
 
-    def fence(self, group: ConsumerGroup, members: list[Member], draft: Draft, now: Ms) -> None:
+    def fence(self, group: ConsumerGroup, members: list[Member], draft: Draft, now: Now) -> None:
         """Members leave or are thrown out; what they owned is free. The last may leave a classic group behind."""
         if not members:
             return
@@ -275,13 +275,13 @@ class ConsumerGroups:
         for member_id in group.members:
             self.forget(group.group_id, member_id)
 
-    def wake(self, key: tuple[object, ...], now: Ms) -> Outcome:
+    def wake(self, key: tuple[object, ...], now: Now) -> Outcome:
         _, alarm, group_id, *rest = key
         group = self.find(str(group_id))
         if group is None:
             return NOTHING
         if alarm == "regex":
-            return Outcome(self.balancing.resolve(group, now))
+            return Outcome(self.balancing.resolve(group, now.wall))
         (member_id,) = rest
         member = group.members.get(str(member_id))
         if member is None:
@@ -309,16 +309,16 @@ class ConsumerGroups:
             return
         group.replay(record)
 
-    def loaded(self, now: Ms) -> Outcome:
+    def loaded(self, now: Now) -> Outcome:
         """Every member has a whole session to be heard of, and a whole rebalance timeout to give up what it must."""
         for group in self._groups():
             timeout = self._configs(group.group_id).session_timeout_ms
             for member in group.members.values():
-                self.keep_session(group.group_id, member.member_id, timeout, now)
-                self._watch_revocation(group.group_id, member, now)
+                self.keep_session(group.group_id, member.member_id, timeout, now.monotonic)
+                self._watch_revocation(group.group_id, member, now.monotonic)
         return NOTHING
 
-    def follow(self, before: ClusterImage, now: Ms) -> Outcome:
+    def follow(self, before: ClusterImage, now: Now) -> Outcome:
         """Groups see by themselves, at their next heartbeat, that their topics changed."""
         if before.topics_by_name is not self._shard.image.topics_by_name:
             self.balancing.follow()

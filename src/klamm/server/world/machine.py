@@ -7,6 +7,8 @@ import resource
 from contextlib import suppress
 from pathlib import Path
 
+from klamm.server.world.ports import Machine
+
 _CGROUP = Path("/sys/fs/cgroup")
 _CPU_QUOTA = _CGROUP / "cpu.max"
 # Version 2 of control groups, then version 1.
@@ -45,3 +47,7 @@ def raise_file_limit() -> None:
     if soft != hard:
         with suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def this_machine() -> Machine:
+    return Machine(memory_bytes=memory_limit(), cores=cores(), open_files=file_limit())

@@ -1,4 +1,4 @@
-"""The process that compacts logs: `python -m klamm.server.loops.cleaner_child PARENT`. See cleaner_work.py.
+"""The process that compacts logs: `python -m klamm.server.world.compaction_child PARENT`.
 
 Questions come in and answers go out as pickles, one at a time; end of input is the end. What goes wrong with the files
 is an answer, everything else ends the process.
@@ -14,7 +14,8 @@ from typing import BinaryIO
 from klamm.base.errors import ApiError
 from klamm.log.compaction.cleaner import Cleaning, Copied
 from klamm.log.disk import RealDisk
-from klamm.server.loops.cleaner_work import Answer, Pace, Plan
+from klamm.server.world.compaction import Pace, Plan
+from klamm.server.world.compaction_process import Answer
 
 # Behind those who serve requests.
 _NICENESS = 10

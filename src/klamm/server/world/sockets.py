@@ -1,0 +1,106 @@
+"""The network as sockets of the operating system."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+
+from klamm.log.disk import File, RealFile
+from klamm.server.world.ports import Buffer
+
+# A client that waits for an answer may vanish without a word; then the kernel finds out.
+_PROBE_AFTER_SECONDS = 300
+
+
+class SocketWire:
+    __slots__ = ("_fileno", "_socket", "send")
+
+    def __init__(self, client: socket.socket) -> None:
+        self._socket = client
+        self._fileno = client.fileno
+        # The socket's own method: nothing stands between it and the hot path.
+        self.send: Callable[[Buffer], int] = client.send
+
+    def send_more(self, data: Buffer) -> int:
+        return self._socket.send(data, socket.MSG_MORE)
+
+    def send_file(self, file: File, position: int, size: int) -> int | None:
+        if not isinstance(file, RealFile):
+            return None
+        return os.sendfile(self._fileno(), file.fileno(), position, size)
+
+
+class SocketArrival:
+    __slots__ = ("_socket", "host", "wire")
+
+    def __init__(self, client: socket.socket, host: str) -> None:
+        self._socket = client
+        self.host = host
+        self.wire = SocketWire(client)
+
+    async def adopt(self, protocol: asyncio.BufferedProtocol) -> None:
+        loop = asyncio.get_running_loop()
+        self._socket.setblocking(False)
+        await loop.connect_accepted_socket(lambda: protocol, self._socket)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class SocketPort:
+    def __init__(self, listening: socket.socket) -> None:
+        self._socket = listening
+        self._loop = asyncio.get_running_loop()
+        self._on_arrival: Callable[[], None] | None = None
+        self.host: str
+        self.number: int
+        self.host, self.number = listening.getsockname()[:2]
+
+    def listen(self, backlog: int, on_arrival: Callable[[], None]) -> None:
+        self._on_arrival = on_arrival
+        self._socket.listen(backlog)
+        self._socket.setblocking(False)
+        self.resume()
+
+    def accept(self) -> SocketArrival:
+        client, address = self._socket.accept()
+        # An IPv4 client of an IPv6 socket is counted, and limited, by its own address.
+        return SocketArrival(client, address[0].removeprefix("::ffff:"))
+
+    def pause(self) -> None:
+        self._loop.remove_reader(self._socket)
+
+    def resume(self) -> None:
+        assert self._on_arrival is not None
+        self._loop.add_reader(self._socket, self._on_arrival)
+
+    def close(self) -> None:
+        self.pause()
+        self._socket.close()
+
+
+class Sockets:
+    __slots__ = ()
+
+    def bind(self, host: str, port: int) -> SocketPort:
+        family = socket.AF_INET6 if ":" in host or not host else socket.AF_INET
+        infos = socket.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        info = next((i for i in infos if i[0] == family), infos[0])
+        listening = socket.socket(info[0], socket.SOCK_STREAM)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            # What is accepted later inherits these.
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _PROBE_AFTER_SECONDS)
+            listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if info[0] == socket.AF_INET6 and not host:
+                listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+            listening.bind(info[4])
+        except BaseException:
+            listening.close()
+            raise
+        return SocketPort(listening)
