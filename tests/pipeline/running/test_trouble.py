@@ -115,6 +115,25 @@ def test_checkpoint_of_other_sources(stage: Stage) -> None:
     assert exit_code == 1
 
 
+def test_checkpoint_of_another_state(stage: Stage) -> None:
+    sinks = [{"topic": "kept-out", "output": "update"}]
+    count, both = "count(*) AS c", "count(*) AS c, max(n) AS m"
+    steps = [{"sql": f"SELECT n % 3 AS k, {what} FROM input GROUP BY 1"} for what in (count, both)]
+    pipeline = stage.pipeline("kept", steps=steps[:1], sinks=sinks)
+    stage.put("kept-in", 1, 2)
+    stage.run_once(pipeline)
+    stage.put("kept-in", 3)
+
+    sentence, exit_code = told(stage, numbers("kept", steps=steps[1:], sinks=sinks))
+
+    assert sentence.startswith(
+        "topic.kept-out: steps: one with state is not that of the checkpoint (it keeps something else, new is max int): "
+    )
+    assert "klamm pipeline reset" in sentence
+    assert "\n" not in sentence
+    assert exit_code == 1
+
+
 def test_checkpoint_that_lost_files(stage: Stage) -> None:
     pipeline = stage.pipeline("lost")
     stage.put("lost-in", 1)
@@ -234,10 +253,7 @@ except PipelineFailed as failure:
             Trouble("1/1 brokers are down", may_pass=True),
         ),
         (PipelineFailed("known", exit_code=2), Trouble("known", exit_code=2)),
-        (
-            OSError(28, "No space left on device"),
-            Trouble("OSError: [Errno 28] No space left on device"),
-        ),
+        (OSError(5, "Input/output error"), Trouble("OSError: [Errno 5] Input/output error")),
     ],
 )
 def test_other_troubles(error: Exception, trouble: Trouble) -> None:

@@ -146,10 +146,12 @@ def test_type_that_the_table_does_not_take_is_one_sentence(
     tables.write(sink, tables.clicks(("ann", 1, "/")), 0)
     wrong = tables.clicks(("bob", ["x"], "/"), columns="user string, at array<string>, page string")
 
-    with pytest.raises(SinkFailed, match=r"types does not take these rows: .*at") as raised:
+    with pytest.raises(SinkFailed, match="types does not take these rows") as raised:
         tables.write(sink, wrong, 1)
 
-    assert "\n" not in str(raised.value)
+    assert str(raised.value).endswith(
+        "at was int and is array<string>; make at int again in a step, or write to another table"
+    )
 
 
 def test_iceberg_partitions_by_transforms(tables: Tables) -> None:

@@ -22,9 +22,11 @@ from klamm.pipeline.running.checkpoint import (
     local_path,
     only_writer,
 )
+from klamm.pipeline.running.failures.disks import folders_of, fullest
 from klamm.pipeline.running.plan import plan_of
 from klamm.pipeline.running.progress import Report, Reporter
 from klamm.pipeline.running.trouble import (
+    NO_SPACE,
     USAGE,
     PipelineFailed,
     failed,
@@ -87,7 +89,11 @@ def run(
     )
     try:
         check_not_lost(pipeline.name, place.checkpoint)
-        with only_writer(place.checkpoint), runs.registered(this_run):
+        with (
+            _full_disk_named(pipeline, place),
+            only_writer(place.checkpoint),
+            runs.registered(this_run),
+        ):
             check_sinks(place.checkpoint, plan)
             with _session(pipeline, place, master, fetching, spark, log_level) as session:
                 _supervise(
@@ -130,6 +136,21 @@ def _whole(place: str) -> str:
 
 def _to_stderr(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _full_disk_named(pipeline: Pipeline, place: Place) -> Iterator[None]:
+    try:
+        yield
+    except (PipelineFailed, OSError) as error:
+        sentence = trouble_of(error).sentence
+        if NO_SPACE not in sentence:
+            raise
+        where = fullest(folders_of(pipeline, place)) or "not here, so it is a worker's"
+        way_on = "make room and run it again, it goes on where it was"
+        raise PipelineFailed(
+            sentence.replace(NO_SPACE, f"{NO_SPACE}: {where}; {way_on}")
+        ) from error
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """What went wrong, in one sentence, and whether another try may help.
 
-Spark wraps what happened in exceptions of Java and of Python, several deep, and says most of it in the text. So the rules
-here are tables over the names and the texts of all that is in the chain.
+Spark wraps what happened in exceptions of Java and of Python, several deep. The rules here are tables over all that is in
+the chain: over Spark's conditions where it has them, else over the names of exceptions, and last over texts.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from klamm.pipeline.running.chain import (
+from klamm.pipeline.running.failures.chain import (
     NOT_THE_USERS,
     TRACEBACK,
     Link,
@@ -20,6 +20,13 @@ from klamm.pipeline.running.chain import (
     is_of_java,
     last_words,
     place_of,
+    with_condition,
+)
+from klamm.pipeline.running.failures.conditions import (
+    CHECKPOINT_BROKEN,
+    STATE_CHANGED,
+    state_change,
+    words_of,
 )
 
 USAGE = 2
@@ -89,10 +96,8 @@ def _ours(chain: list[Link]) -> Trouble | None:
 
 
 def _raised_by_a_check(chain: list[Link]) -> Trouble | None:
-    for link in chain:
-        if "[USER_RAISED_EXCEPTION]" in link.message:
-            return Trouble(clean(link.message))
-    return None
+    link = with_condition(chain, "USER_RAISED_EXCEPTION")
+    return None if link is None else Trouble(clean(link.message))
 
 
 _NOT_ALLOWED = {
@@ -115,8 +120,8 @@ def _not_allowed(chain: list[Link]) -> Trouble | None:
 
 
 def _data_gone(chain: list[Link]) -> Trouble | None:
-    signs = ("data may have been lost", "KAFKA_DATA_LOSS", "failOnDataLoss")
-    if not any_says(chain, *signs):
+    is_lost = with_condition(chain, "KAFKA_DATA_LOSS") is not None
+    if not is_lost and not any_says(chain, "data may have been lost", "failOnDataLoss"):
         return None
     return Trouble(
         "records that the pipeline had still to read are gone (retention, or a topic that was deleted or made anew): "
@@ -136,45 +141,54 @@ def _topic_missing(chain: list[Link]) -> Trouble | None:
     return None
 
 
+# What Spark says of checkpoints without a condition.
 _CHECKPOINT_SIGNS = (
     "The checkpoint location",
     "sources in the checkpoint offsets and now there are",
-    "OFFSET_LOG_MISSING",
-    "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
-    "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
-    "STATE_STORE_SCHEMA_MISMATCH",
-    "CANNOT_LOAD_STATE_STORE",
-    "STDS_",
-    "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
     "log file was malformed",
     "Incomplete log file",
-    "MISSING_METADATA_FILE",
 )
-
-
 _BATCH_LOST = re.compile(r"batch \d+ doesn't exist")
 
 
 def _checkpoint(chain: list[Link]) -> Trouble | None:
-    for link in chain:
-        if "CONCURRENT_STREAM_LOG_UPDATE" in link.message:
-            return Trouble("another run writes to the same checkpoint: this one ends")
-    for link in chain:
-        is_about_it = bool(_BATCH_LOST.search(link.message)) or any(
-            sign in link.message for sign in _CHECKPOINT_SIGNS
+    if with_condition(chain, "CONCURRENT_STREAM_LOG_UPDATE"):
+        return Trouble("another run writes to the same checkpoint: this one ends")
+    if link := with_condition(chain, *STATE_CHANGED):
+        return Trouble(
+            f"steps: one with state is not that of the checkpoint ({state_change(link)}): put it back as it was, or begin "
+            f"anew ({_RESET})"
         )
-        if is_about_it and not link.short_name.endswith("AnalysisException"):
-            return Trouble(
-                "the checkpoint does not fit the pipeline: files of it are missing, or sources or steps with state "
-                f"changed since it was made ({clean(link.message)}); {_RESET}"
-            )
-    return None
+    link = with_condition(chain, *CHECKPOINT_BROKEN) or next(filter(_is_about_it, chain), None)
+    if link is None:
+        return None
+    return Trouble(
+        "the checkpoint does not fit the pipeline: files of it are missing, or sources changed since it was made "
+        f"({clean(link.message)}); {_RESET}"
+    )
+
+
+def _is_about_it(link: Link) -> bool:
+    if link.short_name.endswith("AnalysisException"):
+        return False
+    return bool(_BATCH_LOST.search(link.message)) or any(
+        sign in link.message for sign in _CHECKPOINT_SIGNS
+    )
+
+
+# Of Java and of Python. Who knows where a run writes says which disk it is.
+NO_SPACE = "no space is left on a disk"
+_FULL = ("No space left on device", "Disk quota exceeded")
+
+
+def _disk_full(chain: list[Link]) -> Trouble | None:
+    return Trouble(NO_SPACE) if any_says(chain, *_FULL) else None
 
 
 def _wrong_sql(chain: list[Link]) -> Trouble | None:
     for link in chain:
         if link.short_name in ("AnalysisException", "ParseException", "ExtendedAnalysisException"):
-            return Trouble(clean(link.message), exit_code=USAGE)
+            return Trouble(words_of(link), exit_code=USAGE)
     return None
 
 
@@ -287,6 +301,7 @@ _RULES: tuple[Callable[[list[Link]], Trouble | None], ...] = (
     _not_allowed,
     _data_gone,
     _topic_missing,
+    _disk_full,
     _checkpoint,
     _wrong_sql,
     _spark_gone,

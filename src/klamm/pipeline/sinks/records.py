@@ -8,7 +8,8 @@ from pyspark.sql import functions as f
 from pyspark.sql.avro.functions import to_avro
 from pyspark.sql.types import ArrayType, MapType, StructType, VariantType
 
-from klamm.pipeline.sinks.tables.columns import first_sentence, quoted
+from klamm.pipeline.running.trouble import sentence_of
+from klamm.pipeline.sinks.tables.columns import quoted
 from klamm.pipeline.sinks.trouble import SinkFailed
 from klamm.pipeline.spec.model.sinks import TopicSink
 from klamm.pipeline.spec.model.sources import RecordFormat
@@ -33,7 +34,7 @@ def _column(rows: DataFrame, sink: TopicSink, what: str, column: Column) -> Colu
     try:
         rows.select(column)
     except AnalysisException as error:
-        why = first_sentence(error)
+        why = sentence_of(error)
         raise SinkFailed(f"{what} for topic {sink.topic} cannot be computed: {why}") from None
     return column
 

@@ -8,6 +8,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
+from klamm.pipeline.running.trouble import sentence_of
 from klamm.pipeline.sinks.trouble import SinkFailed
 from klamm.pipeline.spec.model.sinks import TableSink
 
@@ -72,14 +73,33 @@ def merge_sql(table: str, key: Sequence[str]) -> str:
     )
 
 
-def refusal(target: str, error: AnalysisException) -> SinkFailed:
-    """Spark's first sentence says which column and which types; what follows is a plan."""
-    return SinkFailed(f"{target} does not take these rows: {first_sentence(error)}")
+def refusal(
+    target: str, error: AnalysisException, *, rows: DataFrame | None = None, table: str = ""
+) -> SinkFailed:
+    """Which columns changed their types, if it is that; Spark tells of the first one, and not always of which table."""
+    changed = [] if rows is None else _changed_types(rows, table)
+    if not changed:
+        return SinkFailed(f"{target} does not take these rows: {sentence_of(error)}")
+    name, before, _ = changed[0]
+    told = ", ".join(f"{name} was {before} and is {now}" for name, before, now in changed)
+    return SinkFailed(
+        f"{target} does not take these rows: {told}; make {name} {before} again in a step, or write to another table"
+    )
 
 
-def first_sentence(error: AnalysisException) -> str:
-    """Not by getMessage, which does not know the errors of table formats."""
-    return str(error).strip().split("\n", 1)[0]
+def _changed_types(rows: DataFrame, table: str) -> list[tuple[str, str, str]]:
+    """Each column whose type is another one: the table's, and that of the rows."""
+    try:
+        columns = rows.sparkSession.table(table).schema
+    except AnalysisException:
+        return []
+    known = {each.name.lower(): each.dataType.simpleString() for each in columns}
+    now = [(each.name, each.dataType.simpleString()) for each in rows.schema]
+    return [
+        (name, before, kind)
+        for name, kind in now
+        if (before := known.get(name.lower(), kind)) != kind
+    ]
 
 
 def _run(rows: DataFrame, table: str, sql: str) -> None:

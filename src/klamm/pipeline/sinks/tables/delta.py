@@ -44,7 +44,8 @@ class DeltaAppend:
         try:
             writer.option("txnAppId", self._id).option("txnVersion", batch_id).save(self._path)
         except AnalysisException as error:
-            raise refusal(f"table {self._sink.table}", error) from None
+            target, table = f"table {self._sink.table}", f"delta.{quoted(self._path)}"
+            raise refusal(target, error, rows=batch, table=table) from None
         # Delta skips without a word, so this is all that can be said.
         return True
 
@@ -73,7 +74,7 @@ class DeltaUpsert:
             empty.partitionBy(*self._sink.partition_by).save(self._path)
             batch.sparkSession.sql(merge_sql(table, self._sink.key), rows=fitted(rows, table))
         except AnalysisException as error:
-            raise refusal(target, error) from None
+            raise refusal(target, error, rows=batch, table=table) from None
         return True
 
     def close(self) -> None:

@@ -61,7 +61,7 @@ class IcebergAppend:
             writer = writer.option(f"snapshot-property.{_QUERY}", self._id)
             writer.option(f"snapshot-property.{_BATCH}", str(batch_id)).append()
         except AnalysisException as error:
-            raise refusal(f"table {self._table}", error) from None
+            raise refusal(f"table {self._table}", error, rows=batch, table=self._table) from None
         self._last_batch, self._is_unknown = batch_id, False
         return True
 
@@ -105,7 +105,7 @@ class IcebergUpsert:
             merge = merge_sql(self._table, self._sink.key)
             batch.sparkSession.sql(merge, rows=fitted(rows, self._table))
         except AnalysisException as error:
-            raise refusal(target, error) from None
+            raise refusal(target, error, rows=batch, table=self._table) from None
         finally:
             # Otherwise it is kept until somebody collects garbage on the other side.
             rows._jdf.queryExecution().analyzed().rdd().unpersist(False)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 TRACEBACK = "Traceback (most recent call last):"
@@ -16,9 +17,11 @@ _JAVA = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _PYTHON_ERROR = re.compile(r"^([A-Za-z_][\w.]*)(?:: (.*))?$")
-_CONDITION = re.compile(r"\[[A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*\] ")
+_CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\] ")
 _LIBRDKAFKA = re.compile(r'KafkaError\{.*?str="(.*)"\}', re.DOTALL)
 _STATE = re.compile(r" ?SQLSTATE: [0-9A-Z]{5}")
+# Some messages hold what a user gave, and that may be anything.
+_LONGEST = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,9 @@ class Link:
 
     name: str
     message: str
+    # Of Spark's own table of errors, such as UNRESOLVED_COLUMN.WITH_SUGGESTION, and what its sentence is filled with.
+    condition: str | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def short_name(self) -> str:
@@ -45,7 +51,7 @@ def chain_of(error: BaseException | None) -> Iterator[Link]:
         elif text is None:
             yield Link(_qualified(error), str(error))
         else:
-            yield Link(_qualified(error), text)
+            yield _captured(error, text)
             yield from _links_in(getattr(error, "_stackTrace", None) or "")
             yield from _python_links(text)
         error = getattr(error, "_cause", None) or error.__cause__
@@ -54,8 +60,23 @@ def chain_of(error: BaseException | None) -> Iterator[Link]:
 def _links_in(stack_trace: str) -> Iterator[Link]:
     for found in _JAVA.finditer(stack_trace):
         message = (found[2] or "").strip()
-        yield Link(found[1], message)
+        yield Link(found[1], message, _condition_in(message))
         yield from _python_links(message)
+
+
+def _captured(error: BaseException, text: str) -> Link:
+    """An exception of Java's that PySpark translated. What it does not carry, it asks the JVM for, which may be gone."""
+    condition, parameters = None, {}
+    with suppress(Exception):
+        condition = error.getCondition()  # type: ignore[attr-defined]
+        parameters = dict(error.getMessageParameters() or {})  # type: ignore[attr-defined]
+    return Link(_qualified(error), text, condition or _condition_in(text), parameters)
+
+
+def _condition_in(message: str) -> str | None:
+    """Spark writes it at the head of the message; there is nothing else of it in a stack trace."""
+    found = _CONDITION.match(message.lstrip())
+    return found[1] if found else None
 
 
 def _python_links(text: str) -> Iterator[Link]:
@@ -79,6 +100,22 @@ def any_says(chain: list[Link], *signs: str) -> bool:
     return any(sign in link.message for link in chain for sign in signs)
 
 
+def with_condition(chain: list[Link], *conditions: str) -> Link | None:
+    """The one of these conditions, or of their parts, that says most."""
+    found = [link for link in chain if is_condition(link.condition, *conditions)]
+    return next((link for link in found if link.parameters), found[0] if found else None)
+
+
+def is_condition(condition: str | None, *wanted: str) -> bool:
+    """A name that ends with an underscore stands for all that begin with it."""
+    return condition is not None and any(
+        condition == each
+        or condition.startswith(f"{each}.")
+        or (each.endswith("_") and condition.startswith(each))
+        for each in wanted
+    )
+
+
 def last_words(chain: list[Link]) -> str:
     """The deepest cause that has something to say."""
     for link in reversed(chain):
@@ -100,7 +137,8 @@ def clean(message: str) -> str:
     """A message as one line for people."""
     if found := _LIBRDKAFKA.search(message):
         return found[1]
-    # The logical plan, the SQL itself and the contexts follow on lines of their own.
-    text = re.split(r"\n\n?== |;\n|\n\nJVM stacktrace|\n\s+at ", message.strip(), maxsplit=1)[0]
+    # The logical plan, the query, the SQL itself and the contexts follow on lines of their own.
+    text = re.split(r"\n+===? |;\n|\n\nJVM stacktrace|\n\s+at ", message.strip(), maxsplit=1)[0]
     text = _STATE.sub("", _CONDITION.sub("", text))
-    return re.sub(r"\s+", " ", text).strip().rstrip(";").replace(".;", ";")
+    text = re.sub(r"\s+", " ", text).strip().rstrip(";").replace(".;", ";")
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3].rstrip()}..."
