@@ -21,6 +21,12 @@ CATALOG = "lake"
 _LOOPBACK = "127.0.0.1"
 # Drivers of databases take Java's clock for times without a zone: it must be the session's, below.
 _CLOCK = "-Duser.timezone=UTC"
+# Avro's reader makes room for as much as a value claims to hold before it looks how much is there: a few damaged bytes
+# would take all of Java's memory, and Spark down with it. Longer texts and lists are malformed.
+_AVRO_LIMITS = " ".join(
+    f"-Dorg.apache.avro.limits.{what}.maxLength={limit}"
+    for what, limit in (("string", 1 << 26), ("bytes", 1 << 26), ("collectionItems", 1 << 24))
+)
 _LOG_CONFIG = Path(__file__).with_name("log4j2.properties")
 _CHECKPOINT_FILES = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -95,9 +101,9 @@ def session_options(settings: SessionSettings, jars: Collection[Path]) -> dict[s
         # Not extraJavaOptions: those are the user's.
         "spark.driver.defaultJavaOptions": (
             f"-Dlog4j2.configurationFile={_LOG_CONFIG.as_uri()}"
-            f" -Dklamm.spark.log.level={settings.log_level} {_CLOCK}"
+            f" -Dklamm.spark.log.level={settings.log_level} {_CLOCK} {_AVRO_LIMITS}"
         ),
-        "spark.executor.defaultJavaOptions": _CLOCK,
+        "spark.executor.defaultJavaOptions": f"{_CLOCK} {_AVRO_LIMITS}",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         # Times in events are instants: what a pipeline computes must not depend on where it runs.

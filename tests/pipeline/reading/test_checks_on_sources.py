@@ -110,7 +110,9 @@ def test_dead_letter_is_the_raw_record_with_why_and_where(
     facts = dict(headers)
     assert key is None
     assert facts["klamm.check"] == b"malformed"
-    assert facts["klamm.reason"] == b"cannot be decoded as json with the schema user string, ms int"
+    assert facts["klamm.reason"] == (
+        b"cannot be decoded as json with the schema user string, ms int: it is no JSON object"
+    )
     assert facts["klamm.offset"] == b"2"
 
 

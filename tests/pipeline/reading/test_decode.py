@@ -7,7 +7,8 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from klamm.pipeline.sources.decode import CORRUPT_COLUMN, decode
+from klamm.pipeline.sources.decode import decode
+from klamm.pipeline.sources.formats.verdict import CORRUPT_COLUMN
 from klamm.pipeline.spec import RecordFormat
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def values(spark: "SparkSession", *raw: bytes | None) -> "DataFrame":
 
 
 def verdicts(rows: "DataFrame") -> list[bool]:
-    return [row[CORRUPT_COLUMN] for row in rows.collect()]
+    return [row[CORRUPT_COLUMN] is not None for row in rows.collect()]
 
 
 def test_json_that_is_not_exactly_of_the_schema_is_malformed(spark: "SparkSession") -> None:
@@ -66,7 +67,7 @@ def test_what_is_malformed_does_not_depend_on_the_columns_that_are_read(
 ) -> None:
     rows = decode(values(spark, *(text.encode() for text in BAD_JSON)), RecordFormat.JSON, SCHEMA)
 
-    only_one = rows.where(CORRUPT_COLUMN).select("st")
+    only_one = rows.where(f"{CORRUPT_COLUMN} IS NOT NULL").select("st")
 
     assert only_one.count() == len(BAD_JSON)
 
@@ -103,7 +104,7 @@ def test_tombstone_is_a_row_of_nulls_and_not_malformed(
 ) -> None:
     [row] = decode(values(spark, None), format, schema).collect()
 
-    assert set(row) == {None, False}
+    assert set(row) == {None}
 
 
 def test_csv_has_as_many_values_as_columns_and_each_of_its_type(spark: "SparkSession") -> None:
@@ -121,7 +122,7 @@ def test_csv_has_as_many_values_as_columns_and_each_of_its_type(spark: "SparkSes
     first = rows.first()
     assert first is not None
     assert (first.i, first.s, str(first.d)) == (1, "a;b", "2026-01-01")
-    only_one = rows.where(CORRUPT_COLUMN).select("s")
+    only_one = rows.where(f"{CORRUPT_COLUMN} IS NOT NULL").select("s")
     assert only_one.count() == len(bad)
 
 
@@ -139,7 +140,8 @@ def test_avro_that_cannot_be_read_is_no_row_of_nulls(spark: "SparkSession") -> N
 def test_avro_schema_that_is_no_record_gives_one_column(spark: "SparkSession") -> None:
     rows = decode(values(spark, b"\x06ann", b"\x06a"), RecordFormat.AVRO, '{"type": "string"}')
 
-    assert [tuple(row) for row in rows.collect()] == [("ann", False), (None, True)]
+    assert [row.value for row in rows.collect()] == ["ann", None]
+    assert verdicts(rows) == [False, True]
 
 
 def test_text_is_utf8_and_bytes_are_anything(spark: "SparkSession") -> None:

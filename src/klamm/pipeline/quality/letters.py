@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from klamm.pipeline.quality.policy import Policy
-from klamm.pipeline.sources.decode import CORRUPT_COLUMN, SOURCE_COLUMN
+from klamm.pipeline.sources.formats.verdict import CORRUPT_COLUMN, REASON_COLUMN, SOURCE_COLUMN
 from klamm.pipeline.sources.origin import origin_headers
 from klamm.pipeline.spec import Expectation, Otherwise, Pipeline, Source
 
@@ -40,10 +40,11 @@ def letters(
     return found.observe(DEAD_LETTERS, f.count(f.lit(1)).alias("rows")) if is_counted else found
 
 
-def malformed_reason(source: Source) -> str:
+def malformed_reason(source: Source) -> Column:
     format = getattr(source, "format", "")
     schema = getattr(source, "schema", None)
-    return f"cannot be decoded as {format}" + (f" with the schema {schema}" if schema else "")
+    words = f"cannot be decoded as {format}" + (f" with the schema {schema}" if schema else "")
+    return f.concat(f.lit(f"{words}: "), f.col(REASON_COLUMN))
 
 
 def expectation_reason(expectation: Expectation) -> str:
@@ -51,7 +52,7 @@ def expectation_reason(expectation: Expectation) -> str:
 
 
 def _reason(source: Source, policy: Policy) -> Column:
-    reason = f.lit(malformed_reason(source))
+    reason = malformed_reason(source)
     for each in policy.expectations:
         is_it = f.col(CORRUPT_COLUMN) == each.name
         reason = f.when(is_it, f.lit(expectation_reason(each))).otherwise(reason)

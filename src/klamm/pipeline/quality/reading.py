@@ -12,7 +12,7 @@ from klamm.pipeline.place import Place
 from klamm.pipeline.quality.expectations import counted, only_good, with_verdict
 from klamm.pipeline.quality.letters import expectation_reason, letters, malformed_reason
 from klamm.pipeline.quality.policy import MALFORMED, Policy, policy_of
-from klamm.pipeline.sources.decode import CORRUPT_COLUMN, SOURCE_COLUMN
+from klamm.pipeline.sources.formats.verdict import CORRUPT_COLUMN, REASON_COLUMN, SOURCE_COLUMN
 from klamm.pipeline.sources.landing import Landing
 from klamm.pipeline.sources.opening import OpenSource
 from klamm.pipeline.sources.origin import origin_words
@@ -83,7 +83,8 @@ def check_step(rows: DataFrame, view: str, expectations: Sequence[Expectation]) 
 
 def _judged(rows: DataFrame, policy: Policy) -> DataFrame:
     """`_corrupt` becomes the name of the first check that the row does not pass."""
-    is_malformed = f.when(f.col(CORRUPT_COLUMN), f.lit(MALFORMED))
+    is_malformed = f.when(f.col(CORRUPT_COLUMN).isNotNull(), f.lit(MALFORMED))
+    rows = rows.withColumn(REASON_COLUMN, f.col(CORRUPT_COLUMN))
     return with_verdict(rows, CORRUPT_COLUMN, policy.expectations, first=is_malformed)
 
 
@@ -102,7 +103,7 @@ def _good(
         sentences.append((MALFORMED, _undecodable(source, where)))
     if is_counted:
         rows = counted(rows, CORRUPT_COLUMN, counts)
-    return only_good(rows, CORRUPT_COLUMN, sentences).drop(SOURCE_COLUMN)
+    return only_good(rows, CORRUPT_COLUMN, sentences).drop(SOURCE_COLUMN, REASON_COLUMN)
 
 
 def _fails(expectation: Expectation) -> bool:
@@ -121,9 +122,9 @@ def _undecodable(source: Source, where: Column) -> Column:
     return f.concat(
         f.lit(f"source {source.name}: "),
         where,
-        f.lit(
-            f" {malformed_reason(source)}; a dead_letter topic, or malformed: drop, goes on without it"
-        ),
+        f.lit(" "),
+        malformed_reason(source),
+        f.lit("; a dead_letter topic, or malformed: drop, goes on without it"),
     )
 
 

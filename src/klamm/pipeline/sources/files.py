@@ -15,8 +15,16 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import StringType, StructField, StructType
 
-from klamm.pipeline.sources.decode import CORRUPT_COLUMN, SOURCE_COLUMN, counted, decode
-from klamm.pipeline.sources.fitting import any_of, misfit, widened
+from klamm.pipeline.sources.decode import decode
+from klamm.pipeline.sources.formats.fitting import any_of, misfit, widened
+from klamm.pipeline.sources.formats.verdict import (
+    CORRUPT_COLUMN,
+    NO_FIT,
+    SOURCE_COLUMN,
+    counted,
+    first_of,
+    nothing_wrong,
+)
 from klamm.pipeline.sources.trouble import SourceFailed
 from klamm.pipeline.spec import FileFormat, FileSource, RecordFormat
 
@@ -58,7 +66,7 @@ def with_source(
     raw = f.to_json(f.struct(*(_quoted(name) for name in names))) if keep_raw else None
     path = f.lit(None).cast("string") if file is None else f.col(file)
     columns = [*(_quoted(name) for name in names), _origin(path, raw)]
-    return counted(rows, counted_as).select(*columns, f.lit(False).alias(CORRUPT_COLUMN))
+    return counted(rows, counted_as).select(*columns, nothing_wrong())
 
 
 def _decoded_lines(
@@ -111,7 +119,9 @@ def _read_by_spark(
         for column, each in zip(columns, schema.fields, strict=True)
     ]
     named = [column.alias(e.name) for column, e in zip(narrow, schema.fields, strict=True)]
-    return rows.select(*named, _origin(f.col(_FILE), raw), is_corrupt.alias(CORRUPT_COLUMN))
+    return rows.select(
+        *named, _origin(f.col(_FILE), raw), first_of((is_corrupt, NO_FIT)).alias(CORRUPT_COLUMN)
+    )
 
 
 def _origin(path: Column, raw: Column | None) -> Column:

@@ -12,7 +12,8 @@ from pyspark.sql import functions as f
 from klamm.pipeline.client import for_spark
 from klamm.pipeline.place import Place
 from klamm.pipeline.sources.cluster import check_topics, partitions_by_topic
-from klamm.pipeline.sources.decode import CORRUPT_COLUMN, SOURCE_COLUMN, decode
+from klamm.pipeline.sources.decode import decode
+from klamm.pipeline.sources.formats.verdict import CORRUPT_COLUMN, SOURCE_COLUMN
 from klamm.pipeline.sources.trouble import SourceFailed
 from klamm.pipeline.spec import (
     HEADERS_COLUMN,
@@ -53,7 +54,21 @@ def read_topics_now(spark: SparkSession, source: TopicSource, place: Place) -> D
     options = connector_options(source, place, there=_there(spark, source, place))
     options["includeHeaders"] = str(source.headers).lower()
     records = spark.read.format("kafka").options(**options).load()
-    return _decoded(records, source, keep_raw=False).drop(SOURCE_COLUMN, CORRUPT_COLUMN)
+    return _without_malformed(_decoded(records, source, keep_raw=False))
+
+
+def _without_malformed(rows: DataFrame) -> DataFrame:
+    """A malformed value may have given some of its columns, right or not: none of them is shown."""
+    beside = {each.name for each in (*METADATA_COLUMNS, HEADERS_COLUMN)}
+    is_good = f.col(CORRUPT_COLUMN).isNull()
+    names = [name for name in rows.columns if name not in (SOURCE_COLUMN, CORRUPT_COLUMN)]
+    columns = {name: f.col(f"`{name.replace('`', '``')}`") for name in names}
+    return rows.select(
+        *(
+            column if name in beside else f.when(is_good, column).alias(name)
+            for name, column in columns.items()
+        )
+    )
 
 
 def connector_options(

@@ -1,0 +1,1 @@
+"""How each format is read so that nothing is accepted which the bytes do not say."""
