@@ -1,5 +1,6 @@
 """A query and its topics on a real cluster, without Spark: its checkpoint is written by hand."""
 
+import threading
 from pathlib import Path
 from uuid import uuid4
 
@@ -106,8 +107,9 @@ def test_topic_that_had_no_position_may_be_made_again(
 
 
 def test_topic_that_is_gone_is_left_to_spark_and_not_created_by_asking(
-    bootstrap: str, topic: str, tmp_path: Path
+    bootstrap: str, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("klamm.pipeline.identity.guard.SETTLING_SECONDS", 0.0)
     of_query = guard(bootstrap, tmp_path, topic=topic)
     of_query.check_start()
     admin = AdminClient({"bootstrap.servers": bootstrap})
@@ -117,6 +119,29 @@ def test_topic_that_is_gone_is_left_to_spark_and_not_created_by_asking(
     of_query.check_batch(0)
 
     assert topic not in admin.list_topics(timeout=SECONDS).topics
+
+
+def test_topic_that_is_not_known_everywhere_yet_is_waited_for(
+    bootstrap: str, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("klamm.pipeline.identity.guard.SETTLING_SECONDS", 60.0)
+    of_query = guard(bootstrap, tmp_path, topic=topic)
+    of_query.check_start()
+    plan(tmp_path, 0, topic)
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin.delete_topics([topic])[topic].result(SECONDS)
+    asked = threading.Event()
+
+    def make_it_when_asked(wait: float) -> None:
+        if not asked.is_set():
+            asked.set()
+            create(bootstrap, topic)
+
+    monkeypatch.setattr("klamm.pipeline.identity.guard.time.sleep", make_it_when_asked)
+
+    with pytest.raises(TopicsChanged):
+        of_query.check_batch(0)
+    assert asked.is_set()
 
 
 def test_another_cluster_at_the_address_is_seen(bootstrap: str, topic: str, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from klamm.pipeline.identity.rules import (
     Topic,
     changes,
     from_plain,
+    is_plainly_the_same,
     learned,
     only,
     sentence,
@@ -61,6 +62,22 @@ def test_without_ids_fewer_partitions_or_another_cluster_tell(now: Identity) -> 
     known = with_clicks(Topic(None, 3))
 
     assert [change.topic for change in changes(known, now, {"clicks"})] == ["clicks"]
+
+
+@pytest.mark.parametrize(
+    ("now", "is_plain"),
+    [
+        (with_clicks(BEFORE, cluster=None), True),
+        (Identity(None, {"clicks": BEFORE, "new": Topic(None, 1)}), True),
+        (with_clicks(AGAIN), False),
+        (with_clicks(Topic(None, 3)), False),
+        (Identity("here", {}), False),
+    ],
+)
+def test_ids_alone_tell_of_most_topics_that_they_are_the_same(
+    now: Identity, is_plain: bool
+) -> None:
+    assert is_plainly_the_same(KNOWN, now) is is_plain
 
 
 def test_topic_without_a_position_may_be_any() -> None:

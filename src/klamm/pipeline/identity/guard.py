@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from klamm.pipeline.identity import rules
 from klamm.pipeline.identity.asking import Topics
 from klamm.pipeline.identity.keeping import Files, Kept, positions, read_kept, write_kept
 from klamm.pipeline.identity.rules import Identity, TopicsChanged
+
+SETTLING_SECONDS = 3.0
+_LOOK_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,26 +39,36 @@ class QueryGuard:
         kept = read_kept(self._guard.files, self._query)
         positioned = positions(self._guard.files, self._query) or {}
         self._known = rules.only(kept.identity, positioned) if kept is not None else Identity()
-        now = self._guard.topics.ask(known=self._known.topics, with_cluster=True)
+        now = self._ask_until_there(positioned)
         if found := rules.changes(self._known, now, positioned):
             raise self._changed(found, now)
         self._learn(now, is_new=kept is None)
 
     def check_batch(self, batch_id: int) -> None:
         """Raises TopicsChanged, or SourceUnreachable if the cluster does not answer: then the batch is tried later."""
-        known, topics = self._known, self._guard.topics
-        now = topics.ask(known=known.topics)
-        suspects = rules.changes(known, now, known.topics)
-        if not suspects and all(topic.id is not None for topic in now.topics.values()):
+        known = self._known
+        now = self._guard.topics.ask(known=known.topics)
+        if rules.is_plainly_the_same(known, now):
             self._learn(now)
             return
         # Seldom: something changed, or nothing but the cluster's own id can tell.
-        now = topics.ask(known=known.topics, with_cluster=True)
+        now = self._ask_until_there(positions(self._guard.files, self._query) or {})
         positioned = positions(self._guard.files, self._query, before_batch=batch_id)
         # A position that cannot be found could be one of any topic.
         if found := rules.changes(known, now, known.topics if positioned is None else positioned):
             raise self._changed(found, now)
         self._learn(now)
+
+    def _ask_until_there(self, read: Collection[str]) -> Identity:
+        """All that can be known. A topic that is to be read and not there may have been made a moment ago, and not every
+        broker knows it yet; one that stays away is Spark's to tell of."""
+        deadline = time.monotonic() + SETTLING_SECONDS
+        while True:
+            now = self._guard.topics.ask(known=self._known.topics, with_cluster=True)
+            is_there = all(name in now.topics for name in self._known.topics if name in read)
+            if is_there or time.monotonic() > deadline:
+                return now
+            time.sleep(_LOOK_SECONDS)
 
     def _learn(self, now: Identity, *, is_new: bool = False) -> None:
         learned = rules.learned(self._known, now)

@@ -53,6 +53,14 @@ def changes(known: Identity, now: Identity, positioned: Collection[str]) -> list
     ]
 
 
+def is_plainly_the_same(known: Identity, now: Identity) -> bool:
+    """Whether the topics' ids alone say that nothing changed: all are there, and each is what it was."""
+    return all(
+        name in now.topics and before.id is not None and now.topics[name].id == before.id
+        for name, before in known.topics.items()
+    )
+
+
 def _is_another(before: Topic, now: Topic, *, is_other_cluster: bool) -> bool:
     if before.id is not None and now.id is not None:
         return before.id != now.id
