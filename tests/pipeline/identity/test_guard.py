@@ -34,11 +34,14 @@ def guard(bootstrap: str, folder: Path, **source: str) -> QueryGuard:
     return whole.of("console")
 
 
-def plan(folder: Path, batch: int, *topics: str) -> None:
-    """As Spark does before it gives a batch away."""
-    (folder / "console" / "offsets").mkdir(parents=True, exist_ok=True)
+def plan(folder: Path, batch: int, *topics: str, is_first: bool = False) -> None:
+    """As Spark does before it gives a batch away; by then those before it are committed."""
+    for part in ("offsets", "commits"):
+        (folder / "console" / part).mkdir(parents=True, exist_ok=True)
     sources = ",".join(f'"{topic}":{{"0":5,"1":5}}' for topic in topics)
     (folder / "console" / "offsets" / str(batch)).write_text(f"v1\n{{}}\n{{{sources}}}")
+    if not is_first:
+        (folder / "console" / "commits" / "0").write_text("v1\n{}")
 
 
 def test_topics_are_kept_at_the_first_start_and_healthy_batches_pass(
@@ -142,6 +145,21 @@ def test_topic_that_is_not_known_everywhere_yet_is_waited_for(
     with pytest.raises(TopicsChanged):
         of_query.check_batch(0)
     assert asked.is_set()
+
+
+def test_query_that_never_finished_a_batch_is_begun_anew_in_a_topic_that_was_made_again(
+    bootstrap: str, topic: str, tmp_path: Path
+) -> None:
+    guard(bootstrap, tmp_path, topic=topic).check_start()
+    plan(tmp_path, 0, topic, is_first=True)
+    make_again(bootstrap, topic)
+
+    guard(bootstrap, tmp_path, topic=topic).check_start()
+
+    assert not (tmp_path / "console").exists()
+    kept = read_kept(LocalFiles(tmp_path), "console")
+    assert kept is not None
+    assert topic in kept.identity.topics
 
 
 def test_another_cluster_at_the_address_is_seen(bootstrap: str, topic: str, tmp_path: Path) -> None:

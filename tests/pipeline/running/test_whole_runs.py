@@ -162,19 +162,6 @@ def test_second_run_on_a_checkpoint_is_refused(stage: Stage) -> None:
     )
 
 
-def test_sink_more_on_a_view_does_not_start_over_unasked(stage: Stage) -> None:
-    pipeline = numbers("grown", sinks=[{"topic": "grown-out"}, {"console": True}])
-    (stage.checkpoint / "topic.grown-out").mkdir(parents=True)
-
-    with pytest.raises(PipelineFailed) as failure:
-        stage.run_once(pipeline)
-
-    assert str(failure.value).startswith(
-        "the sinks that share a view changed (now console, topic.grown-out, before topic.grown-out), and "
-        "topic.grown-out would be written from the beginning again"
-    )
-
-
 def test_continuous_pipeline_writes_as_records_come(stage: Stage) -> None:
     # Such a query holds a core for each partition.
     create(stage.bootstrap, "flow-in", "flow-out", partitions=1)

@@ -43,12 +43,10 @@ class Topics:
         self._patterns = patterns
         self._client: AdminClient | None = None
 
-    @property
-    def has_topics(self) -> bool:
-        return bool(self._named or self._patterns)
-
     def ask(self, *, known: Collection[str] = (), with_cluster: bool = False) -> Identity:
         """Of those that the pipeline names and those that are `known`. Raises SourceUnreachable."""
+        if not (self._named or self._patterns or known):
+            return Identity()
         try:
             names = sorted({*self._named, *known, *self._matching()})
             topics = self._described(names)

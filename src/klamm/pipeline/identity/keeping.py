@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
+from uuid import uuid4
 
+from klamm.pipeline.identity.definition import Definition
 from klamm.pipeline.identity.rules import Identity, from_plain, to_plain
 
 # A sink's name cannot begin with a dot, so no query's folder has this name.
@@ -65,6 +67,8 @@ class Kept:
     """What was known when the query last ran."""
 
     identity: Identity
+    # None where klamm did not keep it yet.
+    definition: Definition | None = None
 
 
 def read_kept(files: Files, query: str) -> Kept | None:
@@ -72,13 +76,30 @@ def read_kept(files: Files, query: str) -> Kept | None:
     if f"{query}.json" not in files.names(OWN_FOLDER):
         return None
     try:
-        return Kept(from_plain(json.loads(files.read_text(_file(query)))))
+        facts = json.loads(files.read_text(_file(query)))
+        definition = facts.get("definition")
+        return Kept(from_plain(facts), Definition(**definition) if definition else None)
     except (KeyError, TypeError, ValueError, AttributeError):
         return None  # Of another version, or cut off where files are not replaced at once.
 
 
 def write_kept(files: Files, query: str, kept: Kept) -> None:
-    files.write_text(_file(query), json.dumps(to_plain(kept.identity)))
+    definition = None if kept.definition is None else asdict(kept.definition)
+    files.write_text(
+        _file(query), json.dumps({**to_plain(kept.identity), "definition": definition})
+    )
+
+
+def forget_query(files: Files, query: str) -> None:
+    files.remove(query)
+    files.remove(_file(query))
+
+
+def forget_batches(files: Files, query: str) -> None:
+    """All but where the query starts. It gets another id: what it writes now is no repetition of what it wrote before."""
+    for part in ("offsets", "commits", "state", ".metadata.crc"):
+        files.remove(f"{query}/{part}")
+    files.write_text(f"{query}/metadata", json.dumps({"id": str(uuid4())}))
 
 
 def kept_queries(files: Files) -> list[str]:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from klamm.pipeline.identity.keeping import OWN_FOLDER
+from klamm.pipeline.identity.keeping import (
+    OWN_FOLDER,
+    LocalFiles,
+    forget_query,
+    has_committed,
+    positions,
+)
 from klamm.pipeline.running import runs
 from klamm.pipeline.running.plan import Plan, labels_in
 from klamm.pipeline.running.trouble import PipelineFailed
@@ -72,20 +78,45 @@ def check_not_lost(name: str, checkpoint: str) -> None:
 
 def check_sinks(checkpoint: str, plan: Plan) -> None:
     """A query is known by its sinks. With one more or less it would be another, and all its sinks would be written from
-    the beginning: that must not happen unasked."""
+    the beginning: that must not happen unasked. A query that never finished a batch is no obstacle."""
     folder = local_path(checkpoint)
     if folder is None or not folder.is_dir():
         return
+    for name, old in _replaced(folder, plan):
+        if has_committed(LocalFiles(folder), old):
+            shared = ", ".join(sorted(labels_in(name) & labels_in(old)))
+            raise PipelineFailed(
+                f"the sinks that share a view changed (now {_list(name)}, before {_list(old)}), and "
+                f"{shared} would be written from the beginning again: give the new sink a step of its own "
+                "to read, or forget the progress with `klamm pipeline reset`"
+            )
+
+
+def drop_unfinished(checkpoint: str, plan: Plan, notice: Callable[[str], None]) -> None:
+    """Queries that never finished a batch and whose sinks are another query's now."""
+    folder = local_path(checkpoint)
+    if folder is None or not folder.is_dir():
+        return
+    files = LocalFiles(folder)
+    for old in sorted({old for _, old in _replaced(folder, plan)}):
+        if positions(files, old) is not None:
+            notice(
+                f"{old}: its first batch was never finished and its sinks changed since, so they are begun anew; what "
+                "the batch had written already is written again"
+            )
+        forget_query(files, old)
+
+
+def _replaced(folder: Path, plan: Plan) -> list[tuple[str, str]]:
+    """Each new query with each old one of which it takes a sink."""
     planned = {query.name for query in plan.queries}
     there = {each.name for each in folder.iterdir() if _is_query(each)}
-    for name in sorted(planned - there):
-        for old in sorted(there - planned):
-            if shared := sorted(labels_in(name) & labels_in(old)):
-                raise PipelineFailed(
-                    f"the sinks that share a view changed (now {_list(name)}, before {_list(old)}), and "
-                    f"{', '.join(shared)} would be written from the beginning again: give the new sink a step of its own "
-                    "to read, or forget the progress with `klamm pipeline reset`"
-                )
+    return [
+        (name, old)
+        for name in sorted(planned - there)
+        for old in sorted(there - planned)
+        if labels_in(name) & labels_in(old)
+    ]
 
 
 def _is_query(path: Path) -> bool:

@@ -19,6 +19,7 @@ from klamm.pipeline.running import runs
 from klamm.pipeline.running.checkpoint import (
     check_not_lost,
     check_sinks,
+    drop_unfinished,
     local_path,
     only_writer,
 )
@@ -95,10 +96,11 @@ def run(
             runs.registered(this_run),
         ):
             check_sinks(place.checkpoint, plan)
+            drop_unfinished(place.checkpoint, plan, notice)
             with _session(pipeline, place, master, fetching, spark, log_level) as session:
                 _supervise(
                     session,
-                    _from_where_asked(pipeline),
+                    pipeline,
                     place,
                     once=once,
                     folder=folder,
@@ -221,14 +223,14 @@ def _supervise(
     patience = PATIENCE_ONCE_SECONDS if once or pipeline.trigger.interval is None else None
     startables = _prepared(
         spark,
-        pipeline,
+        _from_where_asked(pipeline),
         place,
         once=once,
         folder=folder,
         stop=stop,
         notice=notice,
         patience_seconds=patience,
-        guard=_guard(spark, pipeline, place, file),
+        guard=_guard(spark, pipeline, place, folder=folder, file=file, notice=notice),
     )
     if startables is None:
         return
@@ -266,18 +268,31 @@ def _supervise(
         offsets.close()
 
 
-def _guard(spark: SparkSession, pipeline: Pipeline, place: Place, file: str | None) -> Guard | None:
+def _guard(
+    spark: SparkSession,
+    pipeline: Pipeline,
+    place: Place,
+    *,
+    folder: Path | None,
+    file: str | None,
+    notice: Notice,
+) -> Guard:
     from klamm.pipeline.identity.asking import topics_of
+    from klamm.pipeline.identity.definition import definitions_of
     from klamm.pipeline.identity.guard import Guard
     from klamm.pipeline.identity.keeping import LocalFiles
     from klamm.pipeline.sources.folder import Folder
 
-    topics = topics_of(pipeline, place)
-    if not topics.has_topics:
-        return None
     here = local_path(place.checkpoint)
     files = LocalFiles(here) if here is not None else Folder(spark, place.checkpoint)
-    return Guard(pipeline=pipeline.name, file=file, topics=topics, files=files)
+    return Guard(
+        pipeline=pipeline.name,
+        file=file,
+        topics=topics_of(pipeline, place),
+        files=files,
+        definitions=definitions_of(pipeline, folder),
+        notice=notice,
+    )
 
 
 def _prepared(
@@ -290,7 +305,7 @@ def _prepared(
     stop: threading.Event,
     notice: Notice,
     patience_seconds: float | None,
-    guard: Guard | None,
+    guard: Guard,
 ) -> list[Startable] | None:
     """The queries, as soon as the cluster answers what has to be known for them; None if the run is stopped before."""
     from klamm.pipeline.running.start import prepare

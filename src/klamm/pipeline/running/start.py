@@ -153,7 +153,7 @@ def _startable(
         of_query.check_start()
         return begin(of_query.check_batch)
 
-    check = of_query.check_start if of_query is not None else None
+    check = of_query.check_cause if of_query is not None else None
     return Startable(name, _blaming(name, start_it), check)
 
 

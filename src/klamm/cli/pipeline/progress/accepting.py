@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from klamm.base.ids import TopicPartition
@@ -115,4 +115,8 @@ def resumed_in(changed: list[Changed], cluster: Cluster) -> list[Resumed]:
 def accept(folder: Path, changed: list[Changed]) -> None:
     files = LocalFiles(folder)
     for each in changed:
-        write_kept(files, each.query, Kept(rules.learned(each.kept.identity, each.now)))
+        write_kept(
+            files,
+            each.query,
+            replace(each.kept, identity=rules.learned(each.kept.identity, each.now)),
+        )
