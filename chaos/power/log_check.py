@@ -20,7 +20,7 @@ from klamm.protocol.records.batch import HEADER_SIZE, MAGIC, check_crc, read_hea
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
 from klamm.replication.log_directories import LogDirectory
-from klamm.testing.memory_disk import Loss, MemoryDisk
+from klamm.testing.disk import Loss, MemoryDisk
 
 _LATER = NOW + 10**9
 _MOST_STEPS_OF_A_START = 60

@@ -25,7 +25,7 @@ from klamm.protocol.records.batch import Codec, stamp
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
 from klamm.replication.log_directories import LogDirectory
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 
 PATH = "/data"
 DIRECTORY_ID = Uuid(bytes(range(16)))

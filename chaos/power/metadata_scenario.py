@@ -24,7 +24,7 @@ from klamm.server.loops.quorum_loop import MetadataQuorum
 from klamm.server.storage import DataDirectories
 from klamm.server.world.real import real_world
 from klamm.testing.clock import ManualClock
-from klamm.testing.memory_disk import Loss, MemoryDisk
+from klamm.testing.disk import Loss, MemoryDisk
 
 DATA = "/data"
 _NOW = 1_750_000_000_000

@@ -10,7 +10,7 @@ from random import Random
 from threading import Lock
 from typing import Generic, TypeVar
 
-from klamm.testing.memory_disk import Loss, MemoryDisk
+from klamm.testing.disk import Loss, MemoryDisk
 
 LOSSES = (Loss.NOTHING, Loss.ALL, Loss.TORN, Loss.REORDERED)
 

@@ -30,7 +30,7 @@ from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
 from klamm.server.node import Node
 from klamm.server.world.real import real_world
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 
 _NAMES = ("ann", "bob", "cid")
 _PRODUCER = 7

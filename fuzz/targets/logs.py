@@ -11,7 +11,7 @@ from klamm.log.log import Log
 from klamm.protocol.records.batch import HEADER_SIZE, Codec, stamp_crc
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record, read_keys, read_records
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 
 _NOW = 1_750_000_000_000
 _MOST = 1 << 20

@@ -16,7 +16,7 @@ from klamm.log.results import DamagedLog
 from klamm.protocol.records.batch import batches, check_crc
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 from support.patience import eventually
 
 DIRECTORY = "/data/orders-0"

@@ -17,7 +17,7 @@ from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
 from klamm.replication.log_directories import LogDirectory
 from klamm.server.storage import Paths, ensure_formatted, load
-from klamm.testing.memory_disk import Loss, MemoryDisk
+from klamm.testing.disk import Loss, MemoryDisk
 
 PATH = "/data"
 NOW = 1_750_000_000_000

@@ -7,7 +7,7 @@ from klamm.base.ids import Uuid
 from klamm.log.log import Log
 from klamm.log.results import Appended, Origin, UnexpectedOffset
 from klamm.protocol.records.batch import stamp
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 from log.samples import (
     DIRECTORY,
     NOW,

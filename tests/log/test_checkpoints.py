@@ -5,7 +5,7 @@ import pytest
 from klamm.base.ids import TopicPartition, Uuid
 from klamm.log import checkpoints
 from klamm.log.checkpoints import BadCheckpoint
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 
 OFFSETS = {TopicPartition("orders", 0): 12, TopicPartition("a.b-c_d", 11): 0}
 PATH = "/data/recovery-point-offset-checkpoint"

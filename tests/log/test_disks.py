@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from klamm.log.disk import Disk, RealDisk
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 
 
 @pytest.fixture(params=["real", "memory"])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from klamm.log.index import offset_index, time_index
 from klamm.log.index.offset_index import OffsetIndex
 from klamm.log.index.time_index import TimeIndex
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 
 
 def rising(most: int):

@@ -13,7 +13,7 @@ from klamm.log.results import Slice, TimestampedOffset
 from klamm.protocol.records.batch import Codec, batches
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 from log.samples import NOW, SETTINGS, a_batch, a_log, append, append_all, settings, values_of
 
 SIZE = len(a_batch(b"v"))

@@ -3,7 +3,7 @@
 import pytest
 
 from klamm.log.log import Log
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 from log.samples import DIRECTORY, NOW, a_batch, a_log, append, flush, settings, values_of
 
 SIZE = len(a_batch(b"v"))

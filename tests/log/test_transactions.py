@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from klamm.log.index.txn_index import AbortedTransaction, parse
 from klamm.log.log import Log
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 from log.samples import NOW, a_batch, a_log, append, append_all, end_transaction
 from log.samples import settings as topic_settings
 

@@ -14,7 +14,7 @@ from klamm.protocol.records.batch import (
     TIMESTAMP_TYPE,
     Codec,
 )
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 from log.samples import NOW, a_batch, a_log, append, headers_of, settings, values_of, with_field
 
 HOUR = 3_600_000

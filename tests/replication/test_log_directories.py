@@ -20,7 +20,7 @@ from klamm.log.log import Log
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
 from klamm.replication.log_directories import LogDirectory, least_used
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 
 NOW = 1_750_000_000_000
 PATH = "/data"

@@ -11,7 +11,7 @@ from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.control import EndMarker, end_marker_batch
 from klamm.protocol.records.reader import Record
 from klamm.replication.partition import Isolation, Partition
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 
 NOW = 1_750_000_000_000
 TOPIC_ID = Uuid(bytes(range(16)))

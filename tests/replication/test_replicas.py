@@ -14,7 +14,7 @@ from klamm.protocol.records.reader import Record
 from klamm.replication.log_directories import LogDirectory
 from klamm.replication.partition import Partition
 from klamm.replication.replicas import Replicas
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 
 NOW = 1_750_000_000_000
 US = 1

@@ -14,7 +14,7 @@ from klamm.log.disk import RealDisk
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
 from klamm.server.world.compaction_process import CompactionProcess
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 from server.asking import (
     EARLIEST,
     LATEST,

@@ -27,7 +27,7 @@ from klamm.server.storage import DataDirectories, StorageError
 from klamm.server.world.ports import World
 from klamm.server.world.real import real_world
 from klamm.testing.clock import ManualClock
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 
 DATA = "/data"
 LOG = f"{DATA}/__cluster_metadata-0"

@@ -24,7 +24,7 @@ from klamm.server.storage import (
 )
 from klamm.server.world.real import real_world
 from klamm.testing.clock import ManualClock
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 
 CLUSTER = "bzX5YNVrRfaerUSLCTKgpg"
 PATHS = Paths(("/d1", "/d2"), "/d1")

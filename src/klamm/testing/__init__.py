@@ -1,1 +1,1 @@
-"""Stand-ins for time, chance and disks, for tests of klamm and with klamm. Nothing in src imports it."""
+"""Stand-ins for time, chance, disks and networks, up to a whole simulated world. Nothing in src imports it."""

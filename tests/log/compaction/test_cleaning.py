@@ -8,7 +8,7 @@ from klamm.log.compaction.round import Round
 from klamm.log.log import Log
 from klamm.log.results import DamagedLog
 from klamm.protocol.records.batch import Codec
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 from log.compaction.rounds import DAY, clean, compacted, keyed, measure, no_pace, put, records_of
 from log.samples import (
     DIRECTORY,

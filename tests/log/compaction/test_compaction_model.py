@@ -12,7 +12,7 @@ from klamm.log.log import Log
 from klamm.log.state.replay import read_marker
 from klamm.protocol.records.batch import BatchHeader, Codec, batches
 from klamm.protocol.records.reader import Record, read_records
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 from log.compaction.rounds import Pair, clean, compacted, keyed, measure
 from log.samples import DIRECTORY, NOW, append, end_transaction, flush
 

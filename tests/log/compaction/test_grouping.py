@@ -3,7 +3,7 @@
 from klamm.base.settings.topic import TopicSettings
 from klamm.log.compaction import grouping
 from klamm.log.segment import INDEX, TIME_INDEX, Segment
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 from log.compaction.rounds import compacted
 from log.samples import DIRECTORY
 

@@ -5,7 +5,7 @@ import pytest
 from klamm.base.settings.topic import TopicSettings
 from klamm.log.compaction.selection import Dirt, dirtiest, is_worth_cleaning
 from klamm.log.log import Log
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 from log.compaction.rounds import compacted, measure, put
 from log.samples import NOW, a_batch, a_log, append, end_transaction
 

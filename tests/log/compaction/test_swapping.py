@@ -8,7 +8,7 @@ import pytest
 from klamm.log.compaction.cleaner import Cleaning, Copied
 from klamm.log.compaction.round import Round
 from klamm.log.log import Log
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 from log.compaction.rounds import (
     check_files,
     clean,

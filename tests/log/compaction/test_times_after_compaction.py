@@ -1,7 +1,7 @@
 """Compaction takes records away, but not what is known of the times of those that stay."""
 
 from klamm.log.log import Log
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 from log.compaction.rounds import clean, compacted, put
 from log.samples import NOW
 

@@ -8,7 +8,7 @@ from klamm.log.log import Log
 from klamm.protocol.records.batch import Codec, stamp_crc
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 
 NOW = 1_750_000_000_000
 

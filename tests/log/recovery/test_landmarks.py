@@ -8,7 +8,7 @@ from klamm.log import log as log_module
 from klamm.log import recovery
 from klamm.log.log import Log
 from klamm.log.recovery import Recovered
-from klamm.testing.memory_disk import Loss, MemoryDisk
+from klamm.testing.disk import Loss, MemoryDisk
 from log.samples import (
     DIRECTORY,
     NOW,

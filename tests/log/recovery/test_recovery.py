@@ -8,7 +8,7 @@ from klamm.log.disk import File
 from klamm.log.log import Log
 from klamm.log.recovery import Recovered
 from klamm.log.results import DamagedLog
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 from log.samples import (
     DIRECTORY,
     NOW,

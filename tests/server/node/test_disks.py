@@ -10,7 +10,7 @@ import pytest
 from klamm.base.errors import ErrorCode
 from klamm.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from klamm.protocol.messages.metadata import MetadataRequest
-from klamm.testing.memory_disk import MemoryDisk, MemoryFile
+from klamm.testing.disk import MemoryDisk, MemoryFile
 from server.asking import (
     a_batch,
     a_fetch,

@@ -12,7 +12,7 @@ from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
 from klamm.server.loops.flusher import Flusher
 from klamm.server.world.threads import Threads
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 
 NOW = 1_750_000_000_000
 

@@ -21,7 +21,7 @@ from klamm.protocol.messages.describe_configs import (
 )
 from klamm.protocol.messages.init_producer_id import InitProducerIdRequest
 from klamm.protocol.messages.metadata import MetadataRequest
-from klamm.testing.memory_disk import MemoryDisk
+from klamm.testing.disk import MemoryDisk
 from server.asking import (
     EARLIEST,
     LATEST,

@@ -70,7 +70,7 @@ class _Node:
     """A file, whatever its names."""
 
     content: bytearray = field(default_factory=bytearray)
-    durable: bytes = b""
+    durable: bytearray = field(default_factory=bytearray)
     pending: list[_Change] = field(default_factory=list)
     modified_ms: int = 0
 
@@ -79,14 +79,16 @@ class _Node:
         self.pending.append(change)
 
     def sync(self) -> None:
-        self.durable = bytes(self.content)
+        # Not a copy of the whole: a long file is synced often.
+        for change in self.pending:
+            change.apply(self.durable)
         self.pending.clear()
 
     def after_crash(self, rng: Random, loss: Loss) -> _Node:
         survivor = _Node(bytearray(self.durable), modified_ms=self.modified_ms)
         for change in self._survivors(rng, loss):
             change.apply(survivor.content)
-        survivor.durable = bytes(survivor.content)
+        survivor.durable = bytearray(survivor.content)
         return survivor
 
     def _survivors(self, rng: Random, loss: Loss) -> list[_Change]:
@@ -99,7 +101,9 @@ class _Node:
         return kept
 
     def fork(self) -> _Node:
-        return _Node(bytearray(self.content), self.durable, list(self.pending), self.modified_ms)
+        return _Node(
+            bytearray(self.content), bytearray(self.durable), list(self.pending), self.modified_ms
+        )
 
 
 def _first_of(changes: Sequence[T], rng: Random, loss: Loss) -> list[T]:
@@ -112,6 +116,12 @@ def _first_of(changes: Sequence[T], rng: Random, loss: Loss) -> list[T]:
 # What the disk says it has room for.
 _TOTAL_BYTES = 1 << 40
 _HARMLESS = ("open", "pread")
+
+
+def is_harmless(operation: str) -> bool:
+    """It changes nothing."""
+    return operation in _HARMLESS
+
 
 # What happened to the names of a directory: names that went, and names that came.
 _Names = dict[str, _Node]
@@ -137,8 +147,10 @@ class MemoryFile:
             # A write that fails may have written something.
             self._node.change(_Change(position, bytes(data)[: len(data) // 2]))
             raise
-        self._node.change(_Change(position, bytes(data)))
+        change = _Change(position, bytes(data))
+        self._node.change(change)
         self._node.modified_ms = self._disk.now_ms
+        self._disk.wrote(self._path, change.data or b"")
 
     def truncate(self, size: int) -> None:
         self._disk.may_fail("truncate", self._path)
@@ -224,6 +236,9 @@ class MemoryDisk:
             self.before_step()
         if operation in self._failing and path.endswith(self._failing[operation]):
             raise OSError(errno.EIO, f"{operation} was told to fail", path)
+
+    def wrote(self, path: str, data: bytes) -> None:
+        """For those who want to know."""
 
     # The Disk port -----------------------------------------------------------------------------
 
