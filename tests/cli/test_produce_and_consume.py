@@ -1,10 +1,13 @@
 """klamm produce and klamm consume, through a broker and back."""
 
 from pathlib import Path
+from typing import cast
 
 import pytest
+from confluent_kafka import Message
 
 from cli.commands import Klamm
+from klamm.cli.consume import table_line
 
 # With acks=all librdkafka spends half a second on a producer id; only the first test needs one.
 QUICK = ("-a", "1")
@@ -219,3 +222,73 @@ def test_unknown_topic_cannot_be_read(ask: Klamm, new_name: str) -> None:
 
     assert (read.code, read.out) == (1, b"")
     assert "UNKNOWN_TOPIC_OR_PART" in read.err
+
+
+def test_record_that_is_too_large_does_not_stop_the_others(ask: Klamm, topic: str) -> None:
+    lines = b"before\n" + b"x" * 2_000_000 + b"\nafter\n"
+
+    sent = ask("produce", topic, *QUICK, "-p", "0", stdin=lines)
+
+    expected = {"topic": topic, "partition": 0, "records": 2, "first_offset": 0, "last_offset": 1}
+    assert (sent.code, sent.rows) == (1, [expected])
+    assert "1 of 3 records did not reach topic" in sent.err
+    assert "-X message.max.bytes" in sent.err
+    assert ask("consume", topic, "-e", "-f", "%s\\n").out == b"before\nafter\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("[1,2]", "it is JSON, but not an object"),
+        ("7", "it is JSON, but not an object"),
+        ("{", "Expecting property name"),
+        ("[" * 100_000, "recursion"),
+        ('{"timestamp": 99999999999999999999}', "the timestamp is not a number of milliseconds"),
+        ('{"timestamp": -5}', "the timestamp is not a number of milliseconds"),
+        ('{"timestamp": 1e999}', "the timestamp is not a number of milliseconds"),
+        ('{"timestamp": "soon"}', "the timestamp is not a number of milliseconds"),
+        ('{"headers": 7}', "headers are"),
+        ('{"headers": ["h"]}', "headers are"),
+        ('{"headers": [{"value": 1}]}', "headers are"),
+        ('{"value": {"base64": "?"}}', "base64"),
+    ],
+)
+def test_line_that_is_no_record_in_json_says_why(ask: Klamm, line: str, why: str) -> None:
+    answer = ask("produce", "any", *QUICK, "--json", stdin=line.encode())
+
+    assert (answer.code, answer.out) == (2, b"")
+    assert f"is not a record in JSON: {why}".lower() in answer.err.lower() or why in answer.err
+
+
+def test_time_that_no_calendar_has_is_shown_as_it_is() -> None:
+    class Record:
+        def topic(self) -> str:
+            return "t"
+
+        def partition(self) -> int:
+            return 0
+
+        def offset(self) -> int:
+            return 7
+
+        def timestamp(self) -> tuple[int, int]:
+            return 1, 2**62
+
+        def key(self) -> None:
+            return None
+
+        value = key
+
+    line = table_line(cast("Message", Record()))
+
+    assert line.split()[:3] == [b"t-0", b"7", str(2**62).encode()]
+
+
+@pytest.mark.parametrize(
+    "arguments", [("consume", ""), ("consume", "t", "-g", ""), ("produce", "")]
+)
+def test_empty_name_is_wrong_usage(ask: Klamm, arguments: tuple[str, ...]) -> None:
+    answer = ask(*arguments)
+
+    assert (answer.code, answer.out) == (2, b"")
+    assert "cannot be empty" in answer.err

@@ -1,5 +1,7 @@
 """klamm topic create, list, describe, alter, delete."""
 
+import pytest
+
 from cli.commands import Klamm
 
 
@@ -111,3 +113,41 @@ def test_unknown_topic_cannot_be_described(ask: Klamm, new_name: str) -> None:
 
     assert (answer.code, answer.out) == (1, b"")
     assert "klamm topic create" in answer.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("create", "x", "-p", "-3"),
+        ("create", "x", "-p", "0"),
+        ("create", "x", "-p", "100000000"),
+        ("create", "x", "-r", "-7"),
+        ("create", "x", "-r", "0"),
+        ("create", "x", "-r", "99999"),
+        ("create", ""),
+        ("alter", "x", "-p", "-5"),
+        ("alter", "x", "-d", ""),
+        ("describe", ""),
+        ("delete", "y" * 40_000),
+    ],
+)
+def test_what_no_topic_can_have_is_wrong_usage(ask: Klamm, arguments: tuple[str, ...]) -> None:
+    answer = ask("topic", *arguments)
+
+    assert (answer.code, answer.out) == (2, b"")
+    assert "only grow" not in answer.err
+
+
+def test_topic_that_cannot_shrink_says_so(ask: Klamm, topic: str) -> None:
+    answer = ask("topic", "alter", topic, "-p", "1")
+
+    assert answer.code == 1
+    assert "a topic can only grow" in answer.err
+
+
+def test_deleting_what_is_not_there_does_not_advise_to_create_it(ask: Klamm, new_name: str) -> None:
+    answer = ask("topic", "delete", new_name)
+
+    assert answer.code == 1
+    assert "topic create" not in answer.err
+    assert "--if-exists" in answer.err

@@ -11,7 +11,16 @@ from importlib import import_module
 from typing import NamedTuple, Protocol, cast
 
 from klamm import __version__
-from klamm.cli.output import CommandError, ReaderGone, UsageError, complain, leave_quietly
+from klamm.cli.output import (
+    CommandError,
+    ReaderGone,
+    UsageError,
+    complain,
+    drop_unwritten,
+    flush,
+    open_closed_streams,
+    reason,
+)
 
 OK, CLUSTER_ERROR, USAGE_ERROR, INTERRUPTED = 0, 1, 2, 130
 
@@ -62,10 +71,25 @@ COMMANDS = {name: command for section in SECTIONS.values() for name, command in 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    open_closed_streams()
+    code = _exit_code(list(sys.argv[1:] if arguments is None else arguments))
+    try:
+        flush()
+    except ReaderGone:
+        drop_unwritten()
+    except CommandError as failure:
+        drop_unwritten()
+        if code == OK:
+            complain(failure)
+            return CLUSTER_ERROR
+    return code
+
+
+def _exit_code(words: list[str]) -> int:
+    """Every way in which a command can end but a mistake of ours, which should be seen with its traceback."""
     try:
         code = dispatch(words)
-        sys.stdout.flush()
+        flush()
     except UsageError as problem:
         complain(problem)
         return USAGE_ERROR
@@ -73,7 +97,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(failure)
         return CLUSTER_ERROR
     except (ReaderGone, BrokenPipeError):
-        return leave_quietly()
+        return OK
+    except OSError as error:
+        # The machine's own no: a full disk, a file that went away.
+        complain(CommandError(reason(error)))
+        return CLUSTER_ERROR
     except SystemExit as end:
         # How argparse and typer leave, with 2 for wrong usage and 0 after --help.
         return end.code if isinstance(end.code, int) else OK
@@ -89,10 +117,24 @@ def dispatch(words: list[str]) -> int:
     if words[0] in ("-V", "--version", "version"):
         print(f"klamm {__version__}")
         return OK
+    for number, word in enumerate(words, 1):
+        if not _is_text(word):
+            raise UsageError(
+                f"word {number} of the command line is not text in UTF-8", why=repr(word)
+            )
     if words[0] not in COMMANDS:
         raise UsageError(f"there is no command {words[0]!r}", hint=_nearest(words[0]))
     module = cast(CommandModule, import_module(COMMANDS[words[0]].module))
     return module.run(words[1:])
+
+
+def _is_text(word: str) -> bool:
+    """Python smuggles bytes that are no text through its strings; nothing behind this place would expect them."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def overview() -> str:

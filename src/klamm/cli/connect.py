@@ -7,6 +7,7 @@ Both are imported when a client is made.
 from __future__ import annotations
 
 import logging
+import math
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -33,6 +34,12 @@ CLIENT_ID = "klamm-cli"
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
 CONNECT_TIMEOUT_S = 3.0
 ANSWER_TIMEOUT_S = 15.0
+# What the protocol can hold: the length of a string, and its numbers.
+LONGEST_NAME = 0x7FFF
+INT32_MAX, INT64_MAX = 2**31 - 1, 2**63 - 1
+DAY_SECONDS = 86_400
+# librdkafka takes no more for one topic.
+MOST_PARTITIONS, MOST_REPLICAS = 100_000, 10_000
 
 Bootstrap = Annotated[
     str,
@@ -61,6 +68,34 @@ Output = Annotated[
 ]
 
 
+_UNREACHABLE = (
+    "`klamm doctor`; `klamm cluster info` shows the addresses that the brokers tell clients"
+)
+_ALLOWED = "ask for the right to do this, or log in with -X sasl.mechanism=... -X sasl.username=..."
+HINTS = {
+    "_TRANSPORT": _UNREACHABLE,
+    "_ALL_BROKERS_DOWN": _UNREACHABLE,
+    "_TIMED_OUT": _UNREACHABLE,
+    "_MSG_TIMED_OUT": _UNREACHABLE,
+    "UNKNOWN_TOPIC_OR_PART": "`klamm topic list` shows what exists, `klamm topic create` makes a topic",
+    "_UNKNOWN_TOPIC": "`klamm topic list` shows what exists, `klamm topic create` makes a topic",
+    "_UNKNOWN_PARTITION": "`klamm topic describe` shows the partitions",
+    "GROUP_ID_NOT_FOUND": "`klamm group list` shows what exists",
+    "NON_EMPTY_GROUP": "stop its consumers first, or `klamm group remove-member`",
+    "TRANSACTIONAL_ID_NOT_FOUND": "`klamm txn list` shows what exists",
+    "TOPIC_ALREADY_EXISTS": "`klamm topic describe` shows it, --if-not-exists accepts it",
+    "INVALID_REPLICATION_FACTOR": "`klamm cluster info` shows how many brokers there are; -r 1 needs one",
+    "INVALID_PARTITIONS": "a topic can only grow: name more partitions than `klamm topic describe` shows",
+    "TOPIC_AUTHORIZATION_FAILED": _ALLOWED,
+    "CLUSTER_AUTHORIZATION_FAILED": _ALLOWED,
+    "SASL_AUTHENTICATION_FAILED": _ALLOWED,
+    "_AUTHENTICATION": _ALLOWED,
+    "MSG_SIZE_TOO_LARGE": "-X message.max.bytes=... for the client, "
+    "`klamm topic alter TOPIC --config max.message.bytes=...` for the topic",
+    "NOT_ENOUGH_REPLICAS": "`klamm topic describe` shows the in-sync replicas; min.insync.replicas wants more",
+}
+
+
 def command_group(summary: str) -> typer.Typer:
     """Plain help and plain errors: they are read in pipes and logs as often as on a terminal, and start faster."""
     return typer.Typer(
@@ -76,6 +111,13 @@ def run_typer(app: typer.Typer, name: str, arguments: Sequence[str]) -> int:
     """typer parses, prints its usage errors and leaves with SystemExit; our errors pass through to `main`."""
     app(args=list(arguments), prog_name=f"klamm {name}")
     return 0
+
+
+def a_number(value: float) -> float:
+    """For options with bounds: what is not a number is not out of any."""
+    if math.isnan(value):
+        raise typer.BadParameter("nan is not a number")
+    return value
 
 
 def key_values(pairs: Iterable[str] | None, *, option: str) -> dict[str, str]:
@@ -120,6 +162,8 @@ class Cluster:
         from confluent_kafka import Consumer
 
         config = {**self._config(settings), "error_cb": on_error}
+        # librdkafka would end the whole process.
+        check_names("group", [str(config["group.id"])])
         with _config_mistakes_as_usage():
             return Consumer(config, logger=_silent_logger())
 
@@ -173,6 +217,8 @@ def check_reachable(bootstrap: str) -> None:
             reasons.append(f"nothing listens on {host}:{port}")
         except TimeoutError:
             reasons.append(f"{host}:{port} did not answer within {CONNECT_TIMEOUT_S:.0f} s")
+        except UnicodeError:
+            raise UsageError(f"{host[:60]!r} is not the name of a host") from None
         except OSError as error:
             reasons.append(f"{host}:{port}: {error.strerror or error}")
         else:
@@ -201,65 +247,74 @@ def _plain_address(text: str) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def answer(future: Future[T], what: str) -> T:
-    """The broker's answer, or the reason why there is none."""
+@contextmanager
+def explained(what: str, *, hints: Mapping[str, str] = HINTS) -> Iterator[None]:
+    """Around every call into confluent-kafka: it refuses some things itself, before any broker hears of them."""
     from confluent_kafka import KafkaException
 
     try:
-        return future.result(timeout=2 * ANSWER_TIMEOUT_S)
+        yield
     except KafkaException as error:
-        raise explain(what, error.args[0]) from error
+        raise explain(what, error.args[0], hints=hints) from error
+    except (ValueError, TypeError, OverflowError) as error:
+        raise UsageError(what, why=str(error)) from error
+
+
+def answer(future: Future[T], what: str, *, hints: Mapping[str, str] = HINTS) -> T:
+    """The broker's answer, or the reason why there is none."""
+    wait_s = 2 * ANSWER_TIMEOUT_S
+    try:
+        with explained(what, hints=hints):
+            return future.result(timeout=wait_s)
+    except TimeoutError as error:
+        raise CommandError(
+            what, why=f"no answer within {wait_s:.0f} s", hint=_UNREACHABLE
+        ) from error
 
 
 def cluster_metadata(admin: AdminClient, *, timeout_s: float = ANSWER_TIMEOUT_S) -> ClusterMetadata:
-    from confluent_kafka import KafkaException
-
-    try:
+    with explained("the cluster does not answer"):
         return admin.list_topics(timeout=timeout_s)
-    except KafkaException as error:
-        raise explain("the cluster does not answer", error.args[0]) from error
 
 
 def partitions_of(admin: AdminClient, topic: str) -> list[TopicPartition]:
     """Asked with DescribeTopics: a Metadata request for one topic may create it."""
     from confluent_kafka import TopicCollection
 
+    check_names("topic", [topic])
     futures = admin.describe_topics(TopicCollection([topic]), request_timeout=ANSWER_TIMEOUT_S)
     described = answer(futures[topic], f"topic {topic} cannot be read")
     return [TopicPartition(topic, partition.id) for partition in described.partitions]
 
 
-def explain(what: str, error: KafkaError) -> CommandError:
+def check_names(kind: str, names: Iterable[str], *, may_be_empty: bool = False) -> None:
+    """What no request can carry; the rest is for the broker to judge."""
+    for name in names:
+        if not name.strip() and not may_be_empty:
+            raise UsageError(f"the name of a {kind} cannot be empty")
+        if (size := len(name.encode())) > LONGEST_NAME:
+            raise UsageError(
+                f"the name of a {kind} cannot be as long as that",
+                why=f"{size} bytes, and {LONGEST_NAME} fit into a request",
+            )
+
+
+def explain(what: str, error: KafkaError, *, hints: Mapping[str, str] = HINTS) -> CommandError:
+    """`hints`: for a command to which the usual advice does not fit."""
     return CommandError(
-        what, why=f"{error.str()} ({error.name()})", hint=HINTS.get(error.name(), "")
+        what,
+        why=f"{error.str()} ({error.name()})",
+        hint=hints.get(error.name(), HINTS.get(error.name(), "")),
     )
 
 
-_UNREACHABLE = (
-    "`klamm doctor`; `klamm cluster info` shows the addresses that the brokers tell clients"
-)
-_ALLOWED = "ask for the right to do this, or log in with -X sasl.mechanism=... -X sasl.username=..."
-HINTS = {
-    "_TRANSPORT": _UNREACHABLE,
-    "_ALL_BROKERS_DOWN": _UNREACHABLE,
-    "_TIMED_OUT": _UNREACHABLE,
-    "_MSG_TIMED_OUT": _UNREACHABLE,
-    "UNKNOWN_TOPIC_OR_PART": "`klamm topic list` shows what exists, `klamm topic create` makes a topic",
-    "_UNKNOWN_TOPIC": "`klamm topic list` shows what exists, `klamm topic create` makes a topic",
-    "_UNKNOWN_PARTITION": "`klamm topic describe` shows the partitions",
-    "GROUP_ID_NOT_FOUND": "`klamm group list` shows what exists",
-    "NON_EMPTY_GROUP": "stop its consumers first, or `klamm group remove-member`",
-    "TRANSACTIONAL_ID_NOT_FOUND": "`klamm txn list` shows what exists",
-    "TOPIC_ALREADY_EXISTS": "`klamm topic describe` shows it, --if-not-exists accepts it",
-    "INVALID_REPLICATION_FACTOR": "`klamm cluster info` shows how many brokers there are; -r 1 needs one",
-    "INVALID_PARTITIONS": "a topic can only grow: name more partitions than `klamm topic describe` shows",
-    "TOPIC_AUTHORIZATION_FAILED": _ALLOWED,
-    "CLUSTER_AUTHORIZATION_FAILED": _ALLOWED,
-    "SASL_AUTHENTICATION_FAILED": _ALLOWED,
-    "_AUTHENTICATION": _ALLOWED,
-    "MSG_SIZE_TOO_LARGE": "raise max.message.bytes: `klamm topic alter TOPIC --config max.message.bytes=...`",
-    "NOT_ENOUGH_REPLICAS": "`klamm topic describe` shows the in-sync replicas; min.insync.replicas wants more",
-}
+def kafka_error(failure: CommandError) -> KafkaError | None:
+    """What the cluster, or librdkafka, has said; None where it was something else."""
+    from confluent_kafka import KafkaError, KafkaException
+
+    cause = failure.__cause__
+    said = cause.args[0] if isinstance(cause, KafkaException) else None
+    return said if isinstance(said, KafkaError) else None
 
 
 @contextmanager
@@ -268,11 +323,11 @@ def _config_mistakes_as_usage() -> Iterator[None]:
 
     try:
         yield
-    except KafkaException as error:
+    except (KafkaException, TypeError, ValueError) as error:
+        # The other two for what is a function in Python, such as error_cb, and cannot come from the command line.
+        why = error.args[0].str() if isinstance(error, KafkaException) else str(error)
         raise UsageError(
-            "the client refuses its settings",
-            why=error.args[0].str(),
-            hint="look at the -X options",
+            "the client refuses its settings", why=why, hint="look at the -X options"
         ) from error
 
 

@@ -16,10 +16,12 @@ import typer
 from klamm.base.ids import TopicPartition
 from klamm.cli.connect import (
     DEFAULT_BOOTSTRAP,
+    INT64_MAX,
     Bootstrap,
     ClientSettings,
     Cluster,
     Properties,
+    check_names,
     command_group,
     explain,
     partitions_of,
@@ -93,7 +95,9 @@ def consume(
     group: Annotated[
         str | None, typer.Option("--group", "-g", help="Read as a member of this group.")
     ] = None,
-    count: Annotated[int | None, typer.Option("--count", "-n", min=0, help="Stop after N.")] = None,
+    count: Annotated[
+        int | None, typer.Option("--count", "-n", min=0, max=INT64_MAX, help="Stop after N.")
+    ] = None,
     exit_at_end: Annotated[
         bool, typer.Option("--exit", "-e", help="Stop when all is read.")
     ] = False,
@@ -107,6 +111,8 @@ def consume(
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     properties: Properties = None,
 ) -> None:
+    check_names("topic", topics)
+    check_names("group", [] if group is None else [group])
     output, offset = split_o([*(o or []), *(["json"] if as_json else [])])
     printer = choose_printer(format_text, output)
     wanted = parse_range(offset, now_ms=int(time.time() * 1000))
@@ -315,16 +321,19 @@ TABLE_HEADER = f"{'partition':<20} {'offset':>10}  {'time':<23}  {'key':<16}  va
 def table_line(message: Message) -> bytes:
     """One line per record with fixed columns: a stream has no end at which widths could be known."""
     timestamp = _timestamp(message)
-    moment = "-"
-    if timestamp is not None:
-        moment = (
-            datetime.fromtimestamp(timestamp / 1000, UTC)
-            .isoformat(" ", "milliseconds")
-            .removesuffix("+00:00")
-        )
+    moment = "-" if timestamp is None else _moment(timestamp)
     place = f"{message.topic()}-{message.partition()}"
     columns = f"{place:<20} {message.offset():>10}  {moment:<23}  {_printable(message.key()):<16}  "
     return f"{columns}{_printable(message.value())}\n".encode()
+
+
+def _moment(timestamp: int) -> str:
+    try:
+        moment = datetime.fromtimestamp(timestamp / 1000, UTC)
+    except (ValueError, OverflowError):
+        # Beyond the year 9999: whoever wrote it had other units, and sees them here.
+        return str(timestamp)
+    return moment.isoformat(" ", "milliseconds").removesuffix("+00:00")
 
 
 def _printable(data: bytes | None) -> str:

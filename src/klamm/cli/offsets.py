@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+# Whatever has no more digits fits into the 64 bits of an offset or a time.
+_NUMBER = r"\d{1,18}"
 # Ten digits are seconds until the year 2286; anything longer is already in milliseconds.
 _MAX_SECONDS = 9_999_999_999
 
@@ -89,23 +91,25 @@ def _parse_position(text: str, now_ms: int) -> Position | None:
     if text.startswith("@"):
         timestamp = _parse_time(text[1:], now_ms)
         return None if timestamp is None else Position(Kind.TIMESTAMP, timestamp)
-    if not re.fullmatch(r"[+-]?\d+", text, re.ASCII):
+    if not re.fullmatch(rf"[+-]?{_NUMBER}", text, re.ASCII):
         return None
     kind = {"-": Kind.BEFORE_END, "+": Kind.AFTER_BEGINNING}.get(text[0], Kind.OFFSET)
     return Position(kind, int(text.lstrip("+-")))
 
 
 def _parse_time(text: str, now_ms: int) -> int | None:
-    if re.fullmatch(r"\d+", text, re.ASCII):
+    if re.fullmatch(_NUMBER, text, re.ASCII):
         number = int(text)
         return number * 1000 if number <= _MAX_SECONDS else number
-    if ago := re.fullmatch(r"-(\d+)([smhd])", text, re.ASCII):
-        return now_ms - int(ago[1]) * _SECONDS[ago[2]] * 1000
+    if ago := re.fullmatch(rf"-({_NUMBER})([smhd])", text, re.ASCII):
+        return max(0, now_ms - int(ago[1]) * _SECONDS[ago[2]] * 1000)
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+    # Below zero a time would be one of Kafka's special ones, and no record is older than that anyway.
+    utc = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0, int(utc.timestamp() * 1000))
 
 
 def resolve(

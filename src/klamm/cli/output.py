@@ -10,7 +10,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from io import StringIO
 from typing import Literal, TypeAlias
@@ -55,22 +56,36 @@ def complain(failure: CommandError) -> None:
 
 
 def notice(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    # Where stderr takes no more there is nobody left to tell.
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
 
 
 def write(data: bytes) -> None:
     """Raw bytes to stdout: record values need not be text."""
-    try:
+    with _told_if_stdout_fails():
         sys.stdout.buffer.write(data)
-    except BrokenPipeError as error:
-        raise ReaderGone from error
 
 
 def flush() -> None:
-    try:
+    with _told_if_stdout_fails():
         sys.stdout.flush()
+
+
+@contextmanager
+def _told_if_stdout_fails() -> Iterator[None]:
+    try:
+        yield
     except BrokenPipeError as error:
         raise ReaderGone from error
+    except OSError as error:
+        raise CommandError("the answer cannot be written", why=reason(error)) from error
+
+
+def reason(error: OSError) -> str:
+    """In words, and of which file, where the error knows."""
+    text = error.strerror or str(error) or type(error).__name__
+    return f"{error.filename}: {text}" if error.filename else text
 
 
 def format_or_default(wanted: Format | None) -> Format:
@@ -132,11 +147,26 @@ def cell(value: Json) -> str:
             return str(value)
 
 
-def leave_quietly() -> int:
-    """The reader of our pipe has had enough (`klamm consume ... | head`): no error, and nothing more to say."""
-    # Python flushes stdout once more at exit; point it where that cannot fail.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+def open_closed_streams() -> None:
+    """Who closes one of them (`klamm topic list >&-`) does not want to hear from us, and that is no error.
+
+    Python has None in its place, and the next file or socket that is opened would get its number.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest number that is free, which is this one.
+            os.open(os.devnull, os.O_RDWR)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+
+
+def drop_unwritten() -> None:
+    """Python flushes stdout once more at exit: point it where that cannot fail."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def unescape(text: str) -> bytes:

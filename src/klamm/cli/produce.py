@@ -15,10 +15,13 @@ import typer
 
 from klamm.cli.connect import (
     DEFAULT_BOOTSTRAP,
+    INT32_MAX,
+    INT64_MAX,
     Bootstrap,
     Cluster,
     Output,
     Properties,
+    check_names,
     command_group,
     explain,
     key_values,
@@ -87,7 +90,10 @@ def produce(
         typer.Option("--header", "-H", metavar="KEY=VALUE", help="For every record; repeatable."),
     ] = None,
     partition: Annotated[
-        int, typer.Option("--partition", "-p", min=-1, help="-1: by the key's hash, or spread.")
+        int,
+        typer.Option(
+            "--partition", "-p", min=-1, max=INT32_MAX, help="-1: by the key's hash, or spread."
+        ),
     ] = -1,
     compression: Annotated[Compression, typer.Option("--compression", "-z")] = Compression.NONE,
     acks: Annotated[Acks, typer.Option("--acks", "-a", help="Who must store it first.")] = Acks.ALL,
@@ -112,6 +118,9 @@ def produce(
     """
     if as_json and (separator is not None or whole):
         raise UsageError("--json brings its own keys and borders", hint="leave out -K and -w")
+    if separator == "":
+        raise UsageError("--key-separator is empty", hint="--key-separator : or \\t")
+    check_names("topic", [topic])
     headers: Headers = list(key_values(header, option="--header").items())
     template = NewRecord(key.encode() if key is not None else None, None, headers, partition)
     chunks = read_files(files or ["-"]) if whole else read_lines(files or ["-"])
@@ -178,24 +187,41 @@ def parse_line(line: bytes, template: NewRecord, separator: str | None, *, null:
 def parse_json(line: bytes, template: NewRecord) -> NewRecord:
     try:
         parsed = json.loads(line)
+        if not isinstance(parsed, Mapping):
+            raise ValueError("it is JSON, but not an object")
         return NewRecord(
             key=json_bytes(parsed["key"]) if "key" in parsed else template.key,
             value=json_bytes(parsed.get("value")),
-            headers=[*template.headers, *_json_headers(parsed.get("headers") or [])],
+            headers=[*template.headers, *_json_headers(parsed.get("headers"))],
             partition=template.partition,
-            timestamp_ms=int(parsed.get("timestamp") or 0),
+            timestamp_ms=_json_timestamp(parsed.get("timestamp")),
         )
-    except (ValueError, TypeError, AttributeError, KeyError) as error:
+    except (ValueError, RecursionError) as error:
         shown = line[:60].decode(errors="replace")
         hint = '{"key": "k", "value": "v", "headers": {"h": "x"}, "timestamp": 1700000000000}'
         raise UsageError(f"{shown!r} is not a record in JSON", why=str(error), hint=hint) from error
 
 
-def _json_headers(headers: Mapping[str, Json] | Sequence[Mapping[str, Json]]) -> Headers:
+def _json_headers(headers: Json) -> Headers:
     """An object, or a list as `consume` prints it, where a name may come twice."""
+    if headers is None:
+        return []
     if isinstance(headers, Mapping):
         return [(name, json_bytes(value)) for name, value in headers.items()]
-    return [(str(header["key"]), json_bytes(header.get("value"))) for header in headers]
+    found: Headers = []
+    for header in headers if isinstance(headers, list) else [headers]:
+        if not isinstance(header, Mapping) or not isinstance(name := header.get("key"), str):
+            raise ValueError('headers are {"NAME": VALUE}, or [{"key": "NAME", "value": VALUE}]')
+        found.append((name, json_bytes(header.get("value"))))
+    return found
+
+
+def _json_timestamp(timestamp: Json) -> int:
+    if timestamp is None:
+        return 0
+    if type(timestamp) is not int or not 0 <= timestamp <= INT64_MAX:
+        raise ValueError("the timestamp is not a number of milliseconds since 1970")
+    return timestamp
 
 
 def json_bytes(value: Json) -> bytes | None:
@@ -221,8 +247,7 @@ class Deliveries:
 
     def report(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
-            self._failed += 1
-            self._failure = self._failure or error
+            self.refuse(error)
             return
         self._stored += 1
         offset, partition = message.offset(), message.partition() or 0
@@ -230,6 +255,10 @@ class Deliveries:
             offset = UNKNOWN_OFFSET
         first, last, count = self._offsets.get(partition, (offset, offset, 0))
         self._offsets[partition] = (min(first, offset), max(last, offset), count + 1)
+
+    def refuse(self, error: KafkaError) -> None:
+        self._failed += 1
+        self._failure = self._failure or error
 
     def rows(self) -> Iterator[Row]:
         for partition, (first, last, count) in sorted(self._offsets.items()):
@@ -259,6 +288,8 @@ def send(
 
 
 def _enqueue(producer: Producer, topic: str, record: NewRecord, deliveries: Deliveries) -> None:
+    from confluent_kafka import KafkaException
+
     while True:
         try:
             producer.produce(
@@ -274,3 +305,7 @@ def _enqueue(producer: Producer, topic: str, record: NewRecord, deliveries: Deli
         except BufferError:
             # The queue is full: the disk or stdin is faster than the broker.
             producer.poll(0.1)
+        except KafkaException as error:
+            # The client itself refuses this one, a record that is too large for example; the others may still go.
+            deliveries.refuse(error.args[0])
+            return

@@ -44,7 +44,9 @@ def list_apis(output: Output = None) -> None:
 @app.command("show")
 def show_message(
     message: Annotated[str, typer.Argument(metavar="MESSAGE", help="For example FetchRequest.")],
-    version: Annotated[int, typer.Argument(metavar="VERSION", help="For example 12.")],
+    version: Annotated[
+        int, typer.Argument(metavar="VERSION", min=0, max=32767, help="For example 12.")
+    ],
     decode: Annotated[bool, typer.Option("--decode", "-d", help="Only the decoder.")] = False,
     encode: Annotated[bool, typer.Option("--encode", "-e", help="Only the encoder.")] = False,
 ) -> None:

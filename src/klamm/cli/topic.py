@@ -13,13 +13,19 @@ from klamm.base.ids import TopicPartition
 from klamm.cli.connect import (
     ANSWER_TIMEOUT_S,
     DEFAULT_BOOTSTRAP,
+    HINTS,
+    MOST_PARTITIONS,
+    MOST_REPLICAS,
     Bootstrap,
     Cluster,
     Output,
     Properties,
     answer,
+    check_names,
     cluster_metadata,
     command_group,
+    explained,
+    kafka_error,
     key_values,
     run_typer,
 )
@@ -62,10 +68,24 @@ def run(arguments: Sequence[str]) -> int:
 def create(
     names: Names,
     partitions: Annotated[
-        int, typer.Option("--partitions", "-p", help="How many; -1: as the broker likes.")
+        int,
+        typer.Option(
+            "--partitions",
+            "-p",
+            min=-1,
+            max=MOST_PARTITIONS,
+            help="How many; -1: as the broker likes.",
+        ),
     ] = -1,
     replicas: Annotated[
-        int, typer.Option("--replicas", "-r", help="Copies of each; -1: as the broker likes.")
+        int,
+        typer.Option(
+            "--replicas",
+            "-r",
+            min=-1,
+            max=MOST_REPLICAS,
+            help="Copies of each; -1: as the broker likes.",
+        ),
     ] = -1,
     config: Configs = None,
     if_not_exists: Annotated[
@@ -77,15 +97,20 @@ def create(
     output: Output = None,
 ) -> None:
     """Create topics."""
+    check_names("topic", names)
+    for option, count in (("--partitions", partitions), ("--replicas", replicas)):
+        if count == 0:
+            raise UsageError(f"{option} 0 leaves nothing to write to", hint=f"{option} 1, or more")
     configs = key_values(config, option="--config")
     admin = Cluster.at(bootstrap, properties).admin()
     from confluent_kafka.admin import NewTopic
 
-    futures = admin.create_topics(
-        [NewTopic(name, partitions, replicas, config=configs) for name in dict.fromkeys(names)],
-        validate_only=dry_run,
-        request_timeout=ANSWER_TIMEOUT_S,
-    )
+    with explained("the topics cannot be created"):
+        futures = admin.create_topics(
+            [NewTopic(name, partitions, replicas, config=configs) for name in dict.fromkeys(names)],
+            validate_only=dry_run,
+            request_timeout=ANSWER_TIMEOUT_S,
+        )
     results = _settle(
         futures, "was not created", accept="TOPIC_ALREADY_EXISTS" if if_not_exists else ""
     )
@@ -131,6 +156,7 @@ def describe(
     output: Output = None,
 ) -> None:
     """Show partitions, offsets and configs of topics."""
+    check_names("topic", names)
     admin = Cluster.at(bootstrap, properties).admin()
     from confluent_kafka import TopicCollection
 
@@ -160,7 +186,10 @@ def alter(
         ),
     ] = None,
     partitions: Annotated[
-        int | None, typer.Option("--partitions", "-p", help="Grow to this many partitions.")
+        int | None,
+        typer.Option(
+            "--partitions", "-p", min=1, max=MOST_PARTITIONS, help="Grow to this many partitions."
+        ),
     ] = None,
     dry_run: DryRun = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
@@ -168,6 +197,8 @@ def alter(
     output: Output = None,
 ) -> None:
     """Change configs, or add partitions."""
+    check_names("topic", names)
+    check_names("config", delete_config or ())
     configs = key_values(config, option="--config")
     if not configs and not delete_config and partitions is None:
         raise UsageError(
@@ -197,28 +228,38 @@ def delete(
     output: Output = None,
 ) -> None:
     """Delete topics with all their records."""
+    check_names("topic", names)
     admin = Cluster.at(bootstrap, properties).admin()
     futures = admin.delete_topics(list(dict.fromkeys(names)), request_timeout=ANSWER_TIMEOUT_S)
     results = _settle(
-        futures, "was not deleted", accept="UNKNOWN_TOPIC_OR_PART" if if_exists else ""
+        futures,
+        "was not deleted",
+        accept="UNKNOWN_TOPIC_OR_PART" if if_exists else "",
+        hints={
+            "UNKNOWN_TOPIC_OR_PART": "`klamm topic list` shows what exists; --if-exists accepts that it is gone"
+        },
     )
     show(({"topic": name, "deleted": done} for name, done in results.items()), output)
     _exit_unless_all(results, futures)
 
 
-def _settle(futures: Mapping[str, Future[None]], what: str, *, accept: str = "") -> dict[str, bool]:
+def _settle(
+    futures: Mapping[str, Future[None]],
+    what: str,
+    *,
+    accept: str = "",
+    hints: Mapping[str, str] = HINTS,
+) -> dict[str, bool]:
     """Topic -> was it done; False where the accepted error said that there was nothing to do; failures are left out."""
-    from confluent_kafka import KafkaException
-
     results: dict[str, bool] = {}
     for name, future in futures.items():
         try:
-            answer(future, f"topic {name} {what}")
+            answer(future, f"topic {name} {what}", hints=hints)
             results[name] = True
         except CommandError as failure:
-            cause = failure.__cause__
-            if accept and isinstance(cause, KafkaException) and cause.args[0].name() == accept:
-                notice(f"topic {name} {what}: {cause.args[0].str()}")
+            error = kafka_error(failure)
+            if error is not None and error.name() == accept:
+                notice(f"topic {name} {what}: {error.str()}")
                 results[name] = False
             else:
                 complain(failure)
@@ -255,9 +296,10 @@ def _alter_configs(
         ConfigResource(ConfigResource.Type.TOPIC, name, incremental_configs=entries)
         for name in names
     ]
-    futures = admin.incremental_alter_configs(
-        resources, validate_only=dry_run, request_timeout=ANSWER_TIMEOUT_S
-    )
+    with explained("the topics cannot be altered"):
+        futures = admin.incremental_alter_configs(
+            resources, validate_only=dry_run, request_timeout=ANSWER_TIMEOUT_S
+        )
     return _settle(
         {resource.name: future for resource, future in futures.items()}, "was not altered"
     )
@@ -270,11 +312,12 @@ def _add_partitions(
 
     if not names:
         return {}
-    futures = admin.create_partitions(
-        [NewPartitions(name, count) for name in names],
-        validate_only=dry_run,
-        request_timeout=ANSWER_TIMEOUT_S,
-    )
+    with explained("the topics cannot grow"):
+        futures = admin.create_partitions(
+            [NewPartitions(name, count) for name in names],
+            validate_only=dry_run,
+            request_timeout=ANSWER_TIMEOUT_S,
+        )
     return _settle(futures, "did not get more partitions")
 
 

@@ -12,14 +12,19 @@ import typer
 
 from klamm.cli.connect import (
     ANSWER_TIMEOUT_S,
+    DAY_SECONDS,
     DEFAULT_BOOTSTRAP,
+    INT64_MAX,
     Bootstrap,
     Cluster,
     Output,
     Properties,
+    a_number,
     answer,
+    check_names,
     command_group,
     explain,
+    kafka_error,
     run_typer,
 )
 from klamm.cli.group.asking import list_all, remove
@@ -84,7 +89,7 @@ def _consumer_groups(admin: AdminClient) -> list[Row]:
         admin.list_consumer_groups(request_timeout=ANSWER_TIMEOUT_S), "groups cannot be listed"
     )
     for error in listed.errors or ():
-        complain(explain("a broker does not tell its groups", error.args[0]))
+        complain(explain("a broker does not tell its groups", error))
     return [
         {
             "group": group.group_id,
@@ -104,6 +109,7 @@ def describe(
     output: Output = None,
 ) -> None:
     """Show state, members and what each of them reads."""
+    check_names("group", names, may_be_empty=True)
     admin = Cluster.at(bootstrap, properties).admin()
     failed = False
     for name in dict.fromkeys(names):
@@ -129,13 +135,22 @@ def lag(
         bool, typer.Option("--watch", "-w", help="Look again and again, until Ctrl-C.")
     ] = False,
     interval: Annotated[
-        float, typer.Option("--interval", "-i", min=0.1, help="Seconds between two looks.")
+        float,
+        typer.Option(
+            "--interval",
+            "-i",
+            min=0.1,
+            max=DAY_SECONDS,
+            callback=a_number,
+            help="Seconds between two looks.",
+        ),
     ] = 2.0,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     properties: Properties = None,
     output: Output = None,
 ) -> None:
     """Show how far groups have read, and how much is left to read."""
+    check_names("group", names, may_be_empty=True)
     admin = Cluster.at(bootstrap, properties).admin()
     try:
         while True:
@@ -166,9 +181,14 @@ def reset_offsets(
         bool, typer.Option("--to-earliest", help="To the first record.")
     ] = False,
     to_latest: Annotated[bool, typer.Option("--to-latest", help="After the last record.")] = False,
-    to_offset: Annotated[int | None, typer.Option("--to-offset", help="To this offset.")] = None,
+    to_offset: Annotated[
+        int | None, typer.Option("--to-offset", min=0, max=INT64_MAX, help="To this offset.")
+    ] = None,
     shift_by: Annotated[
-        int | None, typer.Option("--shift-by", help="Forward, or back if negative.")
+        int | None,
+        typer.Option(
+            "--shift-by", min=-INT64_MAX, max=INT64_MAX, help="Forward, or back if negative."
+        ),
     ] = None,
     to_datetime: Annotated[
         str | None, typer.Option("--to-datetime", help="2024-05-01T10:00; UTC unless it says.")
@@ -184,6 +204,7 @@ def reset_offsets(
     output: Output = None,
 ) -> None:
     """Move the offsets of a group that has no members. Shows what it would do, unless told to --execute."""
+    check_names("group", [group], may_be_empty=True)
     target = parse_target(
         to_earliest=to_earliest,
         to_latest=to_latest,
@@ -227,21 +248,19 @@ def delete(
     output: Output = None,
 ) -> None:
     """Delete groups without members, with all their offsets."""
+    check_names("group", names, may_be_empty=True)
     admin = Cluster.at(bootstrap, properties).admin()
     futures = admin.delete_consumer_groups(
         list(dict.fromkeys(names)), request_timeout=ANSWER_TIMEOUT_S
     )
-    from confluent_kafka import KafkaException
-
     rows: list[Row] = []
     for name, future in futures.items():
         try:
             answer(future, f"group {name} was not deleted")
             rows.append({"group": name, "deleted": True})
         except CommandError as failure:
-            cause = failure.__cause__
-            assert isinstance(cause, KafkaException)
-            if if_exists and cause.args[0].name() == "GROUP_ID_NOT_FOUND":
+            error = kafka_error(failure)
+            if if_exists and error is not None and error.name() == "GROUP_ID_NOT_FOUND":
                 rows.append({"group": name, "deleted": False})
             else:
                 complain(failure)
@@ -267,6 +286,8 @@ def remove_member(
     output: Output = None,
 ) -> None:
     """Take members out of a group. One that still runs will join again."""
+    check_names("group", [group], may_be_empty=True)
+    check_names("member", [*(members or ()), *(instances or ())])
     cluster = Cluster.at(bootstrap, properties)
     if everybody:
         found = described_one(cluster.admin(), group)

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 _ONE_OF = "--to-earliest, --to-latest, --to-offset, --shift-by, --to-datetime or --by-duration"
 # ISO 8601, as Kafka's tool takes it; and the short form of `klamm consume -o @-1h`.
 _ISO_DURATION = re.compile(
-    r"P(?:(?P<d>\d+)D)?(?:T(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+)S)?)?", re.ASCII
+    r"P(?:(?P<d>\d{1,12})D)?(?:T(?:(?P<h>\d{1,12})H)?(?:(?P<m>\d{1,12})M)?(?:(?P<s>\d{1,12})S)?)?",
+    re.ASCII,
 )
-_SHORT_DURATION = re.compile(r"(\d+)([smhd])", re.ASCII)
+_SHORT_DURATION = re.compile(r"(\d{1,12})([smhd])", re.ASCII)
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
@@ -52,7 +53,7 @@ def parse_target(
     if to_datetime is not None:
         wanted.append(Target(_moment(to_datetime, now_ms), None))
     if by_duration is not None:
-        past = now_ms - _duration_ms(by_duration)
+        past = max(0, now_ms - _duration_ms(by_duration))
         wanted.append(Target(Position(Kind.TIMESTAMP, past), None))
     if len(wanted) != 1:
         raise UsageError(

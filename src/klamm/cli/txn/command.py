@@ -12,10 +12,13 @@ import typer
 from klamm.base.ids import TopicPartition
 from klamm.cli.connect import (
     DEFAULT_BOOTSTRAP,
+    INT32_MAX,
+    INT64_MAX,
     Bootstrap,
     Cluster,
     Output,
     Properties,
+    check_names,
     command_group,
     run_typer,
 )
@@ -44,16 +47,25 @@ def list_transactions(
         typer.Option("--state", "-s", help="Ongoing, PrepareCommit, ...; may be repeated."),
     ] = None,
     producer_ids: Annotated[
-        list[int] | None, typer.Option("--producer-id", "-p", help="May be repeated.")
+        list[int] | None,
+        typer.Option("--producer-id", "-p", min=0, max=INT64_MAX, help="May be repeated."),
     ] = None,
     longer_than_ms: Annotated[
-        int, typer.Option("--longer-than-ms", metavar="MS", help="Open for longer than this.")
+        int,
+        typer.Option(
+            "--longer-than-ms",
+            metavar="MS",
+            min=-1,
+            max=INT64_MAX,
+            help="Open for longer than this.",
+        ),
     ] = -1,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     properties: Properties = None,
     output: Output = None,
 ) -> None:
     """List the transactional ids that the cluster knows."""
+    check_names("state", states or ())
     request = ListTransactionsRequest(
         state_filters=states or [],
         producer_id_filters=producer_ids or [],
@@ -73,6 +85,7 @@ def describe(
     output: Output = None,
 ) -> None:
     """Show producer, state and partitions of transactional ids."""
+    check_names("transaction", ids)
     cluster = Cluster.at(bootstrap, properties)
     rows: list[Row] = []
     for name in dict.fromkeys(ids):
@@ -116,9 +129,14 @@ def abort(
         str | None, typer.Argument(metavar="[ID]", help="A transactional id.")
     ] = None,
     topic: Annotated[str | None, typer.Option("--topic", "-t", help="Where it hangs.")] = None,
-    partition: Annotated[int, typer.Option("--partition", "-p", help="Of that topic.")] = 0,
+    partition: Annotated[
+        int, typer.Option("--partition", "-p", min=0, max=INT32_MAX, help="Of that topic.")
+    ] = 0,
     start_offset: Annotated[
-        int | None, typer.Option("--start-offset", help="Its first offset in the partition.")
+        int | None,
+        typer.Option(
+            "--start-offset", min=0, max=INT64_MAX, help="Its first offset in the partition."
+        ),
     ] = None,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     properties: Properties = None,
@@ -135,6 +153,7 @@ def abort(
             "which transaction?", hint="ID, or --topic T --partition N --start-offset O"
         )
     if transactional_id is not None:
+        check_names("transaction", [transactional_id])
         name = transactional_id
 
         async def take_over(connections: Connections) -> None:
@@ -145,6 +164,7 @@ def abort(
         return
     if topic is None or start_offset is None:
         raise UsageError("where does it begin?", hint="--start-offset O")
+    check_names("topic", [topic])
     place = TopicPartition(topic, partition)
     producer = _abort_hanging(cluster, place, start_offset)
     row: Row = {
