@@ -179,7 +179,7 @@ def test_row_is_encoded_as_the_format_says(
 
     [record] = as_records(rows, sink).collect()
 
-    assert (bytes(record.key), bytes(record.value), record.headers) == (b"ANN", value, None)
+    assert (bytes(record.key), bytes(record.value)) == (b"ANN", value)
 
 
 @pytest.mark.parametrize("delivery", list(Delivery))

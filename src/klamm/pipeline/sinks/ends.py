@@ -26,7 +26,7 @@ _END = 2**63 - 1
 
 
 def in_parts(records: DataFrame, count: int) -> DataFrame:
-    """Records (key, value, headers), each in its part; every part, also an empty one, with an end row behind it.
+    """Records (key, value, perhaps headers), each in its part; every part, also an empty one, with an end row behind it.
 
     By content, so that a repetition makes the same parts, however the rows came. Records of one key stay together, in
     the order in which the batch has them: the shuffle brings blocks as they come, and Spark's sort, once it spills,

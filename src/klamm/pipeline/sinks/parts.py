@@ -111,10 +111,10 @@ def close_kept(prefix: str) -> None:
 
 def _columns(batch: pyarrow.RecordBatch) -> Columns:
     keys, values = batch.column(0).to_pylist(), batch.column(1).to_pylist()
-    headers = batch.column(2)
-    if headers.null_count == len(headers):
+    # The last column is the end row's.
+    if batch.num_columns < 4:
         return keys, values, None
-    return keys, values, _header_lists(headers)
+    return keys, values, _header_lists(batch.column(2))
 
 
 def _header_lists(headers: pyarrow.ListArray) -> list[Headers]:

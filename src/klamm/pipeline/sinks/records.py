@@ -1,4 +1,4 @@
-"""Rows as records: the columns key, value and headers, as a topic takes them."""
+"""Rows as records: the columns key, value and perhaps headers, as a topic takes them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ _NESTED = (StructType, ArrayType, MapType, VariantType)
 
 
 def as_records(rows: DataFrame, sink: TopicSink) -> DataFrame:
-    """key and value as bytes, headers as an array or NULL. SinkFailed names the part that cannot be had."""
+    """key and value as bytes, and headers, never NULL, if the sink has some. SinkFailed names the part that cannot be had."""
     columns = [
         _column(rows, sink, "the key", _key(rows, sink)).alias("key"),
         _column(rows, sink, f"the value as {sink.format}", _value(rows, sink)).alias("value"),
-        _column(rows, sink, "the headers", _headers(rows, sink)).alias("headers"),
     ]
+    if sink.headers is not None:
+        headers = _column(rows, sink, "the headers", _headers(sink.headers))
+        columns.append(headers.alias("headers"))
     return rows.select(*columns)
 
 
@@ -69,10 +71,9 @@ def _value(rows: DataFrame, sink: TopicSink) -> Column:
     return (f.to_json if sink.format is RecordFormat.JSON else f.to_csv)(whole).cast("binary")
 
 
-def _headers(rows: DataFrame, sink: TopicSink) -> Column:
-    if sink.headers is None:
-        return f.lit(None).cast(HEADERS_TYPE)
+def _headers(column: str) -> Column:
     # A header without a key is none.
-    return f.filter(
-        f.col(quoted(sink.headers)).cast(HEADERS_TYPE), lambda each: each["key"].isNotNull()
-    )
+    own = f.filter(f.col(quoted(column)).cast(HEADERS_TYPE), lambda each: each["key"].isNotNull())
+    # On the way to Python Spark asks Arrow at each row how large the batch is, and Arrow counts all lists since the last
+    # that was not NULL: with a column of NULLs that took longer than all the rest.
+    return f.coalesce(own, f.array().cast(HEADERS_TYPE))
