@@ -117,7 +117,8 @@ def test_query_without_a_batch_is_shown_and_keeps_the_pipeline_from_having_begun
         ("topic.page-stats", 1),
         ("table.clicks", 0),
     ]
-    assert (before.has_begun, after.has_begun) == (False, True)
+    assert (before.have_begun(None), after.have_begun(None)) == (False, True)
+    assert (before.have_begun({names[0]}), before.have_begun({names[1]})) == (True, False)
 
 
 def test_lag_of_a_pipeline_is_that_of_its_slowest_query_partition_by_partition() -> None:

@@ -76,7 +76,7 @@ def read_kept(files: Files, query: str) -> Kept | None:
     if f"{query}.json" not in files.names(OWN_FOLDER):
         return None
     try:
-        facts = json.loads(files.read_text(_file(query)))
+        facts = json.loads(files.read_text(kept_file(query)))
         definition = facts.get("definition")
         return Kept(from_plain(facts), Definition(**definition) if definition else None)
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -86,13 +86,13 @@ def read_kept(files: Files, query: str) -> Kept | None:
 def write_kept(files: Files, query: str, kept: Kept) -> None:
     definition = None if kept.definition is None else asdict(kept.definition)
     files.write_text(
-        _file(query), json.dumps({**to_plain(kept.identity), "definition": definition})
+        kept_file(query), json.dumps({**to_plain(kept.identity), "definition": definition})
     )
 
 
 def forget_query(files: Files, query: str) -> None:
     files.remove(query)
-    files.remove(_file(query))
+    files.remove(kept_file(query))
 
 
 def forget_batches(files: Files, query: str) -> None:
@@ -145,5 +145,5 @@ def _numbers(files: Files, folder: str) -> set[int]:
     return {int(name) for name in files.names(folder) if name.isdigit()}
 
 
-def _file(query: str) -> str:
+def kept_file(query: str) -> str:
     return f"{OWN_FOLDER}/{query}.json"

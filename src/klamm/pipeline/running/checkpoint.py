@@ -107,6 +107,15 @@ def drop_unfinished(checkpoint: str, plan: Plan, notice: Callable[[str], None]) 
         forget_query(files, old)
 
 
+def not_begun(checkpoint: str, plan: Plan) -> frozenset[str]:
+    """The queries of a pipeline that would start where its file says; none where that cannot be seen."""
+    folder = local_path(checkpoint)
+    if folder is None:
+        return frozenset()
+    names = [query.name for query in plan.queries] + [each.name for each in plan.dead_letters]
+    return frozenset(name for name in names if not (folder / name).is_dir())
+
+
 def _replaced(folder: Path, plan: Plan) -> list[tuple[str, str]]:
     """Each new query with each old one of which it takes a sink."""
     planned = {query.name for query in plan.queries}

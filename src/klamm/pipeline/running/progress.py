@@ -6,7 +6,7 @@ Pure: JSON in, facts out. Spark's typed progress holds Python's way to print off
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -131,10 +131,11 @@ class Report:
                     worst[place] = max(worst.get(place, 0), each.lag)
         return sum(worst.values()) if worst else None
 
-    @property
-    def has_begun(self) -> bool:
-        """Whether every query has a checkpoint to go on from, so that a start position no longer counts."""
-        return bool(self.queries) and all(query.batches for query in self.queries)
+    def have_begun(self, names: Collection[str] | None) -> bool:
+        """Whether the queries of these names, or all, have a checkpoint to go on from, so that a start position no
+        longer counts."""
+        queries = [query for query in self.queries if names is None or query.name in names]
+        return bool(queries) and all(query.batches for query in queries)
 
     def to_dict(self) -> dict[str, Any]:
         return {

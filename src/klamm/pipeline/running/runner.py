@@ -21,6 +21,7 @@ from klamm.pipeline.running.checkpoint import (
     check_sinks,
     drop_unfinished,
     local_path,
+    not_begun,
     only_writer,
 )
 from klamm.pipeline.running.failures.disks import folders_of, fullest
@@ -223,7 +224,7 @@ def _supervise(
     patience = PATIENCE_ONCE_SECONDS if once or pipeline.trigger.interval is None else None
     startables = _prepared(
         spark,
-        _from_where_asked(pipeline),
+        _from_where_asked(pipeline, place.checkpoint),
         place,
         once=once,
         folder=folder,
@@ -237,7 +238,7 @@ def _supervise(
 
     def told(report: Report) -> None:
         runs.note_progress(pipeline.name, report.to_dict())
-        if report.has_begun:
+        if report.have_begun(runs.start_override_of(pipeline.name)):
             # Every query has a checkpoint now, and a start position counts no more.
             runs.clear_start_override(pipeline.name)
         if watch is not None:
@@ -325,11 +326,18 @@ def _prepared(
     return None
 
 
-def _from_where_asked(pipeline: Pipeline) -> Pipeline:
+def _from_where_asked(pipeline: Pipeline, checkpoint: str) -> Pipeline:
     """`klamm pipeline replay` says where topics are read from when there is no checkpoint, in place of the file."""
     start = runs.start_override(pipeline.name)
     if start is None:
         return pipeline
+    # It counts for all sources, and so for every query that has no checkpoint.
+    of = runs.start_override_of(pipeline.name)
+    if of is not None and (new := not_begun(checkpoint, plan_of(pipeline)) - of):
+        raise PipelineFailed(
+            f"{', '.join(sorted(new))} has no progress yet and would start where the replay of {', '.join(sorted(of))} "
+            "does: run the pipeline without it first"
+        )
     return replace(
         pipeline,
         sources=tuple(

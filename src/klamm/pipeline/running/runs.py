@@ -10,7 +10,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
@@ -201,8 +201,23 @@ def start_override(name: str, env: Mapping[str, str] = os.environ) -> Start | No
     return found if isinstance(found, Edge | FromTime | FromOffsets) else None
 
 
-def set_start_override(name: str, start: Start, env: Mapping[str, str] = os.environ) -> None:
-    _write(state_folder(name, env) / _START, {"start": StartKind().write(start)}, durable=True)
+def start_override_of(name: str, env: Mapping[str, str] = os.environ) -> frozenset[str] | None:
+    """The queries that the override is for; None: for all."""
+    queries = (_read(state_folder(name, env) / _START) or {}).get("queries")
+    return None if queries is None else frozenset(queries)
+
+
+def set_start_override(
+    name: str,
+    start: Start,
+    queries: Collection[str] | None = None,
+    env: Mapping[str, str] = os.environ,
+) -> None:
+    facts = {
+        "start": StartKind().write(start),
+        "queries": None if queries is None else sorted(queries),
+    }
+    _write(state_folder(name, env) / _START, facts, durable=True)
 
 
 def clear_start_override(name: str, env: Mapping[str, str] = os.environ) -> None:

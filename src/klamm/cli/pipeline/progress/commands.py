@@ -15,12 +15,16 @@ from klamm.cli.pipeline.progress.accepting import (
     resumed_in,
 )
 from klamm.cli.pipeline.progress.accepting import accept as accept_topics
+from klamm.cli.pipeline.progress.choosing import Sinks, Views, choices_of, some_of
 from klamm.cli.pipeline.progress.replaying import (
+    check_begun,
     check_has_topics,
     forget_progress,
+    forget_queries,
     held_still,
     parse_when,
     parts_of,
+    queries_in,
     replay_rows,
     start_again,
 )
@@ -44,6 +48,8 @@ def replay(
         str,
         typer.Option("--from", metavar="WHEN", help="earliest, 2026-11-15T10:00 or '2 hours ago'."),
     ],
+    sinks: Sinks = None,
+    views: Views = None,
     execute: Execute = False,
     run_now: Annotated[
         bool, typer.Option("--run", help="Do it, and run the pipeline at once.")
@@ -56,7 +62,8 @@ def replay(
     """Read a pipeline's topics again from some time on.
 
     The progress until now is set aside, and the next run starts there: what was written since then is written again.
-    Shows what it would do, unless told to --execute.
+    With --sink or --view only what these have; the others go on where they are. Shows what it would do, unless told
+    to --execute.
     """
     pipeline = read_pipeline(file)
     start = parse_when(when, now_ms=time.time_ns() // 1_000_000)
@@ -66,9 +73,12 @@ def replay(
     target = target_of(pipeline)
     does_it = execute or run_now
     with held_still(target, target.checkpoint(checkpoint)) as folder:
+        chosen = some_of(choices_of(pipeline, ()), sinks, views)
+        if chosen is not None:
+            check_begun(folder, pipeline, chosen)
         cluster = target.cluster(bootstrap, properties)
-        rows = replay_rows(cluster, pipeline, start, done=does_it)
-        aside = start_again(target, folder, start) if does_it else None
+        rows = replay_rows(cluster, pipeline, start, folder, chosen, done=does_it)
+        aside = start_again(target, folder, start, chosen) if does_it else None
     show(rows, output)
     if not does_it:
         notice("nothing was changed; --execute does it, --run also runs the pipeline")
@@ -83,6 +93,8 @@ def replay(
 
 def reset(
     target: NameOrFile,
+    sinks: Sinks = None,
+    views: Views = None,
     execute: Execute = False,
     checkpoint: Checkpoint = None,
     bootstrap: Bootstrap = None,
@@ -91,17 +103,24 @@ def reset(
 ) -> None:
     """Forget how far a pipeline is.
 
-    Its checkpoint and its group: the next run starts as if it were the first. Shows what it would do, unless told to
-    --execute.
+    Its checkpoint and its group: the next run starts as if it were the first. With --sink or --view only what these
+    have. Shows what it would do, unless told to --execute.
     """
     found = find(target)
     with held_still(found, found.checkpoint(checkpoint)) as folder:
-        forgotten = [str(part) for part in parts_of(folder)]
-        if execute:
-            forget_progress(found, folder, found.cluster(bootstrap, properties))
+        there = queries_in(folder)
+        chosen = some_of(choices_of(found.pipeline, there), sinks, views)
+        names = None if chosen is None else [c.query for c in chosen if c.query in there]
+        forgotten = [("checkpoint", str(folder / name)) for name in names or ()]
+        if names is None or set(names) >= set(there):
+            parts = [("checkpoint", str(part)) for part in parts_of(folder)]
+            forgotten = [("group", found.group), *parts]
+            if execute:
+                forget_progress(found, folder, found.cluster(bootstrap, properties))
+        elif execute:
+            forget_queries(folder, names)
     rows: list[Row] = [
-        {"what": what, "name": name, "forgotten": execute}
-        for what, name in [("group", found.group), *(("checkpoint", part) for part in forgotten)]
+        {"what": what, "name": name, "forgotten": execute} for what, name in forgotten
     ]
     show(rows, output)
     if not execute:

@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from klamm.base.ids import TopicPartition
@@ -14,10 +15,18 @@ from klamm.cli.connect import ANSWER_TIMEOUT_S, Cluster, answer, cluster_metadat
 from klamm.cli.group.looking import committed
 from klamm.cli.offsets import BEGINNING, END, Kind, Position, ask
 from klamm.cli.output import CommandError, Row, UsageError
+from klamm.cli.pipeline.progress.choosing import Choice
 from klamm.cli.pipeline.targets import Target
-from klamm.pipeline.identity.keeping import OWN_FOLDER
+from klamm.pipeline.identity.keeping import (
+    OWN_FOLDER,
+    LocalFiles,
+    forget_query,
+    kept_file,
+    positions,
+)
 from klamm.pipeline.running import runs
-from klamm.pipeline.running.checkpoint import local_path, only_writer
+from klamm.pipeline.running.checkpoint import local_path, not_begun, only_writer
+from klamm.pipeline.running.plan import plan_of
 from klamm.pipeline.running.trouble import PipelineFailed
 from klamm.pipeline.spec import Duration, Edge, FromTime, Pipeline, TopicSource, parse_time
 
@@ -56,17 +65,37 @@ def check_has_topics(pipeline: Pipeline) -> None:
         )
 
 
+def check_begun(folder: Path, pipeline: Pipeline, chosen: list[Choice]) -> None:
+    """The start counts for all queries without a checkpoint."""
+    names = {each.query for each in chosen}
+    if new := sorted(not_begun(str(folder), plan_of(pipeline)) - names):
+        raise CommandError(
+            f"{', '.join(new)} has no progress yet, and would start there as well",
+            hint="run the pipeline once before, or replay all of it",
+        )
+
+
 def replay_rows(
-    cluster: Cluster, pipeline: Pipeline, start: Edge | FromTime, *, done: bool
+    cluster: Cluster,
+    pipeline: Pipeline,
+    start: Edge | FromTime,
+    folder: Path,
+    chosen: list[Choice] | None,
+    *,
+    done: bool,
 ) -> list[Row]:
     """For each partition: how far the pipeline was, where it will start, and how many records there are from there."""
     admin = cluster.admin()
+    if chosen is not None:
+        read = {source for each in chosen for source in each.sources}
+        sources = tuple(source for source in pipeline.sources if source.name in read)
+        pipeline = replace(pipeline, sources=sources)
     places = [
         place for topic in _topics(cluster, pipeline) for place in partitions_of(admin, topic)
     ]
     if not places:
         return []
-    group = committed(admin, pipeline.group)
+    group = committed(admin, pipeline.group) if chosen is None else _positions(folder, chosen)
     ends = ask(admin, places, END)
     position = (
         BEGINNING if start is Edge.EARLIEST else Position(Kind.TIMESTAMP, _timestamp_ms(start))
@@ -76,6 +105,17 @@ def replay_rows(
         _replay_row(place, group.get(place), starts[place], ends[place], done=done)
         for place in places
     ]
+
+
+def _positions(folder: Path, chosen: list[Choice]) -> dict[TopicPartition, int]:
+    """The group tells how far the slowest query is, which may be another one."""
+    least: dict[TopicPartition, int] = {}
+    for each in chosen:
+        for topic, offsets in (positions(LocalFiles(folder), each.query) or {}).items():
+            for number, offset in offsets.items():
+                place = TopicPartition(topic, number)
+                least[place] = min(offset, least.get(place, offset))
+    return least
 
 
 def _replay_row(
@@ -146,28 +186,47 @@ def held_still(
         raise CommandError(str(failure)) from failure
 
 
-def start_again(target: Target, folder: Path, start: Edge | FromTime) -> Path | None:
+def start_again(
+    target: Target, folder: Path, start: Edge | FromTime, chosen: list[Choice] | None
+) -> Path | None:
     """Where the old progress lies now. The next run has none and starts there."""
+    names = None if chosen is None else [each.query for each in chosen]
     # In this order: after a crash in between the old progress still stands, and the start counts for nothing.
-    runs.set_start_override(target.name, start)
+    runs.set_start_override(target.name, start, names)
     if not folder.exists():
         return None
-    return _set_aside(folder)
+    aside = _free_name(folder)
+    try:
+        if names is None:
+            return folder.rename(aside)
+        return aside if _move_queries(folder, aside, names) else None
+    except OSError as error:
+        raise CommandError(
+            f"the checkpoint {folder} cannot be renamed", why=error.strerror or ""
+        ) from error
 
 
-def _set_aside(folder: Path) -> Path:
+def _free_name(folder: Path) -> Path:
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     aside = folder.with_name(f"{folder.name}.before-{stamp}")
     number = 1
     while aside.exists():
         number += 1
         aside = folder.with_name(f"{folder.name}.before-{stamp}-{number}")
-    try:
-        return folder.rename(aside)
-    except OSError as error:
-        raise CommandError(
-            f"the checkpoint {folder} cannot be renamed", why=error.strerror or ""
-        ) from error
+    return aside
+
+
+def _move_queries(folder: Path, aside: Path, names: list[str]) -> bool:
+    """Whether there was anything to move."""
+    moved = False
+    for name in names:
+        # What klamm keeps of a query goes after it: without the query it counts for nothing.
+        for part in (name, kept_file(name)):
+            if (folder / part).exists():
+                (aside / part).parent.mkdir(parents=True, exist_ok=True)
+                (folder / part).rename(aside / part)
+                moved = True
+    return moved
 
 
 def parts_of(folder: Path) -> list[Path]:
@@ -177,10 +236,27 @@ def parts_of(folder: Path) -> list[Path]:
     return sorted(each for each in folder.iterdir() if each.is_dir() and _is_ours(each))
 
 
+def queries_in(folder: Path) -> list[str]:
+    return [part.name for part in parts_of(folder) if _is_sparks(part)]
+
+
 def _is_ours(folder: Path) -> bool:
-    if folder.name.startswith(_LANDED) or folder.name == OWN_FOLDER:
-        return True
+    return folder.name.startswith(_LANDED) or folder.name == OWN_FOLDER or _is_sparks(folder)
+
+
+def _is_sparks(folder: Path) -> bool:
     return any((folder / name).exists() for name in _SPARKS_OWN)
+
+
+def forget_queries(folder: Path, names: list[str]) -> None:
+    files = LocalFiles(folder)
+    for name in names:
+        try:
+            forget_query(files, name)
+        except OSError as error:
+            raise CommandError(
+                f"{folder / name} cannot be removed", why=error.strerror or ""
+            ) from error
 
 
 def forget_progress(target: Target, folder: Path, cluster: Cluster) -> None:
