@@ -5,8 +5,10 @@ A user writes them once, in the names of either client; what only the other one 
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
+from typing import Any
 
 _LOGIN_MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
@@ -67,6 +69,14 @@ def for_librdkafka(client: Mapping[str, str]) -> dict[str, str]:
     if found.get("ssl.endpoint.identification.algorithm") == "":
         found["ssl.endpoint.identification.algorithm"] = "none"
     return found
+
+
+def silent() -> dict[str, Any]:
+    """For every client of librdkafka. It prints with its own hand, however low its log_level is, when a transaction's
+    client was fenced: with us that is what a newer attempt of the same task does. What matters comes as an exception."""
+    logger = logging.getLogger("klamm.pipeline.librdkafka")
+    logger.setLevel(logging.CRITICAL + 1)
+    return {"log_level": 0, "logger": logger}
 
 
 def _jaas(client: Mapping[str, str], mechanism: str | None) -> str:

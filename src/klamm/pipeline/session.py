@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from klamm.pipeline.jars import Use, Watcher, cache_directory, ensure, jars_for
 from klamm.pipeline.java import find_java, home_for_spark
+from klamm.pipeline.spark_stderr import strained_stderr
 
 CATALOG = "lake"
 _LOOPBACK = "127.0.0.1"
@@ -77,7 +78,8 @@ def open_session(
     builder = SparkSession.builder.appName(settings.name).master(settings.master)
     for key, value in session_options(settings, jars).items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    with strained_stderr():
+        return builder.getOrCreate()
 
 
 @contextmanager

@@ -77,6 +77,23 @@ def test_transaction_that_a_dead_writer_left_open_never_happened(bootstrap: str)
     writer.close()
 
 
+def test_writer_that_was_fenced_prints_nothing(
+    bootstrap: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    topics.create(bootstrap, "quiet")
+    old, new = a_writer(bootstrap, "quiet"), a_writer(bootstrap, "quiet")
+    old.open()
+    old.write(0, records(b"a"))
+    new.open()
+
+    with pytest.raises(Superseded):
+        old.begin(1)
+    old.close()
+    new.close()
+
+    assert capfd.readouterr().err == ""
+
+
 def test_older_writer_is_told_that_it_was_superseded(bootstrap: str) -> None:
     topics.create(bootstrap, "superseded")
     older, newer = a_writer(bootstrap, "superseded"), a_writer(bootstrap, "superseded")

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from klamm.pipeline.client import for_librdkafka
+from klamm.pipeline.client import for_librdkafka, silent
 from klamm.pipeline.place import Place
 from klamm.pipeline.running.plan import plan_of
 from klamm.pipeline.running.progress import Report
@@ -80,7 +80,7 @@ class GroupOffsets:
                 "error_cb": self._on_error,
                 "on_commit": self._on_commit,
                 # It would print what it tells error_cb as well.
-                "log_level": 0,
+                **silent(),
             }
         )
         self._lost = lost

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from klamm.pipeline.client import silent
 from klamm.pipeline.sinks.transaction import (
     TIMEOUT_SECONDS,
     MarkedTransactions,
@@ -93,7 +94,7 @@ class MarkerShelf:
             writer.close()
 
     def _numbers_of_writers(self) -> set[int]:
-        admin = AdminClient({**self.settings, "bootstrap.servers": self.bootstrap, "log_level": 2})
+        admin = AdminClient({**self.settings, "bootstrap.servers": self.bootstrap, **silent()})
         groups = admin.list_consumer_groups(request_timeout=TIMEOUT_SECONDS).result()
         ours = re.compile(rf"{re.escape(self.prefix)}\.([0-9]+)\.[0-9]+")
         matches = (ours.fullmatch(group.group_id) for group in groups.valid)

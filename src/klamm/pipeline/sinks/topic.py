@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from klamm.pipeline.client import for_librdkafka, for_spark
+from klamm.pipeline.client import for_librdkafka, for_spark, silent
 from klamm.pipeline.place import Place
 from klamm.pipeline.sinks.ends import in_parts
 from klamm.pipeline.sinks.markers import Markers, MarkerShelf
@@ -137,9 +137,7 @@ def check_topic(shelf: MarkerShelf) -> None:
     """That the topic is there. Where the cluster makes topics by itself, the question makes it, a moment later."""
     deadline = time.monotonic() + _CREATION_SECONDS
     try:
-        producer = Producer(
-            {**shelf.settings, "bootstrap.servers": shelf.bootstrap, "log_level": 2}
-        )
+        producer = Producer({**shelf.settings, "bootstrap.servers": shelf.bootstrap, **silent()})
         while error := _topic_error(producer, shelf.topic):
             if time.monotonic() > deadline:
                 break

@@ -14,6 +14,7 @@ from typing import TypeAlias, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
+from klamm.pipeline.client import silent
 from klamm.pipeline.sinks.trouble import MarkerLost, SinkFailed, SinkUnreachable, Superseded
 
 Headers: TypeAlias = "list[tuple[str, str | bytes | None]]"
@@ -64,8 +65,6 @@ _PRODUCER = {
     "partitioner": "murmur2_random",
     # A record that fails makes the commit fail: reports of the others would only cost time.
     "delivery.report.only.error": True,
-    # What matters comes as an exception; the rest would be lines on somebody's terminal.
-    "log_level": 2,
 }
 
 
@@ -138,7 +137,7 @@ class MarkedTransactions:
     def _init_with(self, timeout_ms: int) -> None:
         wanted = {"transaction.timeout.ms": timeout_ms, **_PRODUCER, **self._settings}
         address = {"bootstrap.servers": self._bootstrap, "transactional.id": self._id}
-        producer = self._producer = Producer({**wanted, **address})
+        producer = self._producer = Producer({**wanted, **address, **silent()})
         _retry(lambda: producer.init_transactions(TIMEOUT_SECONDS))
 
     def _begin(self, batch_id: int) -> None:
@@ -227,7 +226,7 @@ class MarkedTransactions:
 def marker_reader(bootstrap: str, id: str, settings: Mapping[str, str]) -> Consumer:
     """A client that asks for the marker of one id, and sees only what was committed."""
     own = {"group.id": id, "isolation.level": "read_committed", "enable.auto.commit": False}
-    return Consumer({**settings, "bootstrap.servers": bootstrap, **own, "log_level": 2})
+    return Consumer({**settings, "bootstrap.servers": bootstrap, **own, **silent()})
 
 
 def read_marker(group: Consumer, topic: str) -> int | None:
