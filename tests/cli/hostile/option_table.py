@@ -19,6 +19,7 @@ class Slot(NamedTuple):
     name: str
     option: str
     is_flag: bool
+    is_required: bool
 
 
 def table() -> dict[Words, list[Slot]]:
@@ -47,7 +48,7 @@ def _typer_slots(command: Any) -> Iterator[Slot]:
         first = parameter.opts[0]
         is_option = first.startswith("-")
         is_flag = is_option and parameter.is_flag
-        yield Slot(parameter.name, first if is_option else "", is_flag)
+        yield Slot(parameter.name, first if is_option else "", is_flag, parameter.required)
 
 
 def _of_argparse(words: Words, parser: argparse.ArgumentParser) -> dict[Words, list[Slot]]:
@@ -58,5 +59,6 @@ def _of_argparse(words: Words, parser: argparse.ArgumentParser) -> dict[Words, l
             for name, each in action.choices.items():
                 found |= _of_argparse((*words, name), each)
         elif action.option_strings:
-            slots.append(Slot(action.dest, action.option_strings[0], action.nargs == 0))
+            is_flag = action.nargs == 0
+            slots.append(Slot(action.dest, action.option_strings[0], is_flag, action.required))
     return found or {words: slots}

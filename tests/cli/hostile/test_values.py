@@ -19,135 +19,50 @@ TOPIC = "hostile"
 EXAMPLES_PER_OPTION = 4
 # They start Java, or wait for a group.
 EXAMPLES_OF_SLOW = {("pipeline", "doctor"): 4}
-# What the line says besides, so that the hostile value is what decides.
+# What the line says besides, so that the hostile value is what decides. Elsewhere, TOPIC for each argument it must have.
 LINES: dict[Words, Words] = {
-    ("serve",): (),
-    ("demo",): (),
-    ("storage", "format"): ("-t", "cluster"),
-    ("storage", "info"): (),
-    ("storage", "random-uuid"): (),
-    ("topic", "create"): (TOPIC,),
-    ("topic", "list"): (),
-    ("topic", "describe"): (TOPIC,),
-    ("topic", "alter"): (TOPIC,),
-    ("topic", "delete"): ("nope",),
     # With acks=all librdkafka takes half a second for its producer id.
     ("produce",): (TOPIC, "-a", "1"),
+    ("topic", "delete"): ("nope",),
     ("consume",): (TOPIC, "--exit"),
-    ("group", "list"): (),
-    ("group", "describe"): ("group",),
-    ("group", "lag"): ("group",),
     ("group", "reset-offsets"): ("group", "-t", TOPIC),
-    ("group", "delete"): ("group",),
-    ("group", "remove-member"): ("group",),
-    ("txn", "list"): (),
-    ("txn", "describe"): ("txn",),
-    ("txn", "abort"): (),
-    ("cluster", "info"): (),
-    ("pipeline", "init"): (),
     ("pipeline", "validate"): ("pipeline.yaml",),
     ("pipeline", "plan"): ("pipeline.yaml",),
-    ("pipeline", "schema"): (),
     ("pipeline", "run"): ("pipeline.yaml",),
-    ("pipeline", "list"): (),
-    ("pipeline", "status"): ("pipeline",),
-    ("pipeline", "lag"): ("pipeline",),
-    ("pipeline", "stop"): ("pipeline",),
     ("pipeline", "replay"): ("pipeline.yaml", "--from", "earliest"),
-    ("pipeline", "reset"): ("pipeline",),
-    ("pipeline", "doctor"): (),
-    ("pipeline", "retry-dead-letters"): ("pipeline",),
-    ("sql",): ("SELECT 1",),
-    ("table",): (TOPIC,),
     ("log", "dump"): (".",),
     ("log", "verify"): (".",),
-    ("protocol", "list"): (),
     ("protocol", "show"): ("FetchRequest", "12"),
-    ("doctor",): (),
 }
 # It brings half a gigabyte from the network, and has no option but --output.
 LEFT_OUT = {("pipeline", "fetch")}
+COMMANDS = sorted(set(TABLE) - LEFT_OUT)
 # They never end.
 NEVER = {"--watch"}
 
+
+def words(text: str) -> Words:
+    return tuple(text.split())
+
+
 NUMBERS = (
-    *(
-        "0",
-        "-1",
-        "-3",
-        "-7",
-        "99999",
-        "100000000",
-        "2147483648",
-        "-2147483649",
-        "9223372036854775808",
-    ),
-    *("-9223372036854775809", "9" * 5000, "nan", "inf", "-inf", "1e400", "0x10", "1_0", "٣"),
+    *words("0 -1 -3 -7 99999 100000000 2147483648 -2147483649 9223372036854775808"),
+    *words("-9223372036854775809 nan inf -inf 1e400 0x10 1_0 ٣"),
+    "9" * 5000,
 )
 TEXTS = (
-    *(
-        "",
-        " ",
-        "\n",
-        "x",
-        "é",
-        "\u202e",
-        "\udcff",
-        "x" * 300,
-        "y" * 40_000,
-        "-",
-        "--",
-        "..",
-        "/",
-        "/dev/null",
-    ),
-    *(
-        "/no/such",
-        "a=b",
-        "=",
-        "=b",
-        "a=",
-        "%",
-        "%x",
-        "\\",
-        "\\x",
-        "{",
-        "[1,2]",
-        "*",
-        "[",
-        ":",
-        ":::",
-    ),
+    *("", " ", "\n", "\u202e", "\udcff", "x" * 300, "y" * 40_000),
+    *words(r"x é - -- .. / /dev/null /no/such a=b = =b a= % %x \ \x { [1,2] * [ : :::"),
 )
-PLACES = (
-    "@99999999999999999999",
-    "@0001-01-01",
-    "@9999-12-31T23:59:59-23:59",
-    "@-999999999999d",
-    "5:2",
-)
+PLACES = words("@99999999999999999999 @0001-01-01 @9999-12-31T23:59:59-23:59 @-999999999999d 5:2")
 # No names of other machines: nobody should be asked.
 ADDRESSES = (
-    "",
-    ",",
-    ":",
-    "127.0.0.1:1",
-    "127.0.0.1:0",
-    "[::1",
-    "[::1]:1",
-    "x" * 300,
-    "é" * 80,
-    "1:2:3",
+    *("", "x" * 300, "é" * 80),
+    *words(", : 127.0.0.1:1 127.0.0.1:0 [::1 [::1]:1 1:2:3"),
 )
 PROPERTIES = (
-    "group.id=",
     "group.id= ",
-    "error_cb=1",
-    "stats_cb=x",
-    "oauth_cb=x",
-    "no.such=1",
-    "acks=7",
-    "=",
+    *words("group.id= error_cb=1 stats_cb=x oauth_cb=x no.such=1 acks=7 ="),
 )
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0/"), max_size=20)
@@ -171,13 +86,13 @@ def one_slot(slot: Slot) -> st.SearchStrategy[Words]:
 def command_lines(command: Words, broker: str) -> st.SearchStrategy[Words]:
     """The sane line with one to three hostile words, or hostile words alone in place of its arguments."""
     slots = [slot for slot in TABLE[command] if slot.option not in NEVER]
+    must = [word for slot in slots if slot.is_required for word in (slot.option, TOPIC) if word]
+    sane = LINES.get(command, tuple(must))
     reached = ("-b", broker) if any(slot.name == "bootstrap" for slot in slots) else ()
     if not slots:
-        return st.just((*command, *LINES[command]))
+        return st.just((*command, *sane))
     wild = st.lists(st.sampled_from(slots).flatmap(one_slot), min_size=1, max_size=3)
-    lines = st.sampled_from(
-        (LINES[command], LINES[command], ("--exit",) * (command[0] == "consume"))
-    )
+    lines = st.sampled_from((sane, sane, ("--exit",) * (command[0] == "consume")))
     # A later -b wins, where one is among the wild words.
     return st.builds(
         lambda line, words: (*command, *line, *reached, *(w for each in words for w in each)),
@@ -209,11 +124,7 @@ sinks: [{topic: hostile-out}]
 """
 
 
-def test_every_command_has_a_line() -> None:
-    assert set(TABLE) == set(LINES) | LEFT_OUT
-
-
-@pytest.mark.parametrize("command", LINES, ids=" ".join)
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.usefixtures("nowhere")
 def test_hostile_values_get_an_answer_and_no_traceback(command: Words, broker: str) -> None:
     @settings(
