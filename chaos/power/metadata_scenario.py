@@ -9,6 +9,7 @@ from typing import NamedTuple
 from chaos.power.moments import Crash, Recorder
 from klamm.base.settings.broker import build_settings
 from klamm.metadata.image import ClusterImage, Endpoint
+from klamm.metadata.replay import Replayer
 from klamm.metadata.resource_type import ResourceType
 from klamm.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from klamm.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
@@ -20,7 +21,7 @@ from klamm.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from klamm.server.loops.metadata_log import MetadataLog
-from klamm.server.loops.quorum_loop import MetadataQuorum
+from klamm.server.loops.metadata_quorum import MetadataQuorum
 from klamm.server.storage import DataDirectories
 from klamm.server.world.real import real_world
 from klamm.testing.clock import ManualClock
@@ -204,7 +205,15 @@ def check_metadata(scenario: MetadataScenario, crash: Crash[MetadataPromise]) ->
 
 def _load(disk: MemoryDisk) -> ClusterImage:
     """From a copy: opening a log changes it."""
-    replayer = MetadataLog(disk.fork(), DATA, _SETTINGS.quorum, _NOW).load("")
+    store = MetadataLog(disk.fork(), DATA, _SETTINGS.quorum, _NOW)
+    replayer = Replayer(store.load_snapshot(""))
+    for header, records in store.batches(replayer.image.offset + 1, store.log.end_offset):
+        replayer.replay(
+            records,
+            last_offset=header.last_offset,
+            epoch=header.leader_epoch,
+            timestamp=header.max_timestamp,
+        )
     return replayer.publish()[0]
 
 

@@ -15,7 +15,7 @@ from klamm.protocol.messages.create_topics import (
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
-from klamm.server.loops.quorum_loop import MetadataQuorum
+from klamm.server.loops.metadata_quorum import MetadataQuorum
 from klamm.server.storage import DataDirectories
 from klamm.server.world.real import real_world
 from klamm.testing.clock import ManualClock

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from klamm.base.ids import ZERO_UUID
+from klamm.base.ids import ZERO_UUID, Uuid
 
 _NOBODY = -1
 
@@ -24,6 +24,7 @@ class ElectionState:
     epoch: int = 0
     leader_id: int | None = None
     voted_id: int | None = None
+    voted_directory: Uuid = ZERO_UUID
     # Those of a static quorum; where the log has the voters, the file does not.
     voters: tuple[int, ...] = ()
 
@@ -39,7 +40,7 @@ def dump(state: ElectionState) -> str:
         fields = {"clusterId": "", **election, "appliedOffset": 0, "currentVoters": voters}
         fields["data_version"] = 0
     else:
-        fields = {**election, "votedDirectoryId": str(ZERO_UUID), "data_version": 1}
+        fields = {**election, "votedDirectoryId": str(state.voted_directory), "data_version": 1}
     return json.dumps(fields, separators=(",", ":"))
 
 
@@ -52,6 +53,7 @@ def parse(text: str) -> ElectionState:
             epoch=int(fields["leaderEpoch"]),
             leader_id=_somebody(fields["leaderId"]),
             voted_id=_somebody(fields["votedId"]),
+            voted_directory=Uuid.parse(fields.get("votedDirectoryId") or str(ZERO_UUID)),
             voters=tuple(int(voter["voterId"]) for voter in voters),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -1,158 +1,595 @@
-"""RaftNode: one voter of the metadata quorum, without any I/O.
+"""RaftNode: one node of the metadata quorum, without any I/O.
 
-Calls go in, Ready comes out: what the shell must do, and in which order. Today the quorum has one voter, who
-needs nobody's consent: it elects itself when it starts and commits what its own disk holds. It knows neither
-what the records mean nor where they are stored.
+Calls go in, Ready comes out: what the shell must do, and in which order. It knows neither what the records mean nor
+where they are stored. Voters elect (KIP-595, with the pre-vote of KIP-996) and pull the log from the leader; an observer
+only pulls. `now` is monotonic time, which only ever decides how long to wait.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from klamm.base.clock import Ms
+from klamm.base.errors import ErrorCode
 from klamm.base.ids import OffsetAndEpoch
-from klamm.protocol.messages.control import LeaderChangeMessage, LeaderChangeMessageVoter
 from klamm.protocol.records.builder import build_batch
-from klamm.protocol.records.control import control_batch
+from klamm.protocol.records.control import ControlMessage
 from klamm.protocol.records.reader import Record
-from klamm.raft import quorum
+from klamm.raft import leadership, quorum
 from klamm.raft.election_state import ElectionState
-from klamm.raft.roles import Role, step
-from klamm.raft.voters import VoterRecords
+from klamm.raft.epoch import Epoch
+from klamm.raft.messages import (
+    Address,
+    Answer,
+    BeginEpoch,
+    EndEpoch,
+    Fetch,
+    FetchAnswer,
+    FetchSnapshot,
+    ReplicaKey,
+    Request,
+    Send,
+    SnapshotAnswer,
+    Vote,
+    VoteAnswer,
+)
+from klamm.raft.ready import Batch, Ready
+from klamm.raft.replica import Replica
+from klamm.raft.roles import (
+    Follower,
+    Leader,
+    Resigned,
+    Role,
+    RoleState,
+    Unattached,
+    Voting,
+    step,
+)
+from klamm.raft.rules import RaftLog, look_up, would_grant
+from klamm.raft.timing import Outgoing, QuorumTiming
+from klamm.raft.voters import VoterHistory, VoterRecords, VoterSet
 
-NO_VOTER_RECORDS = VoterRecords()
+# Who is told in line to stand waits so much longer than the one before it.
+_SUCCESSION_MS = 50
 
 
 class NotLeader(Exception):
     """Only the leader of the quorum may add to its log."""
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """A record batch with its place in the log; data is the whole batch as it goes to disk."""
-
-    base_offset: int
-    count: int
-    epoch: int
-    timestamp: Ms
-    data: bytearray
-
-    @property
-    def end_offset(self) -> int:
-        return self.base_offset + self.count
-
-
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """What the shell must do now, IN THIS ORDER."""
-
-    # Must be on disk before anything else happens: a forgotten epoch could be led twice.
-    persist: ElectionState | None = None
-    append: Sequence[Batch] = ()
-    # A majority has these on disk: whoever waits for them may be told.
-    committed: Sequence[Batch] = ()
-
-
 class RaftNode:
     def __init__(
         self,
-        node_id: int,
-        voters: frozenset[int],
+        me: ReplicaKey,
         *,
         state: ElectionState,
+        log: RaftLog,
         log_end: OffsetAndEpoch,
-        voter_records: VoterRecords = NO_VOTER_RECORDS,
+        history: VoterHistory,
+        draw: Callable[[int], int],
+        stamp: Callable[[], Ms],
+        timing: QuorumTiming | None = None,
+        address: Address | None = None,
     ) -> None:
-        """log_end: the end offset of the log and the epoch of its last batch (0 if it is empty)."""
-        assert voters == {node_id}, "a quorum of several voters is not built yet"
-        self.node_id = node_id
-        self.voters = voters
+        """log_end: the end offset of the log and the epoch of its last batch (0 if it is empty).
+
+        draw: a random number below the one given. stamp: the time that is written into the log.
+        address: where others find this node.
+        """
+        self.me = me
+        self.address = address
         self.role = Role.UNATTACHED
-        # The state file may be gone or older than the log; an epoch that the log has seen is over.
-        self.epoch = max(state.epoch, log_end.epoch)
-        self.end_offset = log_end.offset
-        self.high_watermark = 0
-        self._epoch_start = log_end.offset
-        self._voter_records = voter_records
-        self._uncommitted: deque[Batch] = deque()
+        self.state: RoleState = Unattached(0)
+        self.known = Epoch(state, log_end)
+        self.replica = Replica(log, log_end, history)
+        self._draw = draw
+        self._stamp = stamp
+        self._timing = timing or QuorumTiming()
+        self._outgoing = Outgoing(self._timing.retry_backoff)
+        self._ready = Ready()
+
+    # What others may know
+
+    @property
+    def epoch(self) -> int:
+        return self.known.number
+
+    @property
+    def leader_id(self) -> int | None:
+        return self.known.leader_id
+
+    @property
+    def voters(self) -> VoterSet:
+        return self.replica.history.voters
+
+    @property
+    def is_voter(self) -> bool:
+        return self.voters.has(self.me)
 
     @property
     def is_leader(self) -> bool:
         return self.role is Role.LEADER
 
+    @property
+    def end_offset(self) -> int:
+        return self.replica.end.offset
+
+    @property
+    def high_watermark(self) -> int:
+        return self.replica.high_watermark
+
+    # What the shell calls
+
     def start(self, now: Ms) -> Ready:
-        """Stand for election. The lone voter's own vote is a majority, so it leads a new epoch at once.
+        """Take up the role that was left. The lone voter needs nobody's consent and leads a new epoch at once.
 
         Never the old epoch again, even if this node led it: unflushed records of it may be gone, and an offset
         must never name two different records in one epoch.
         """
-        self.role = step(self.role, Role.CANDIDATE)
-        self.epoch += 1
-        assert quorum.is_majority({self.node_id}, self.voters)
-        self.role = step(self.role, Role.LEADER)
-        self._epoch_start = self.end_offset
-        static = () if self._voter_records.is_dynamic else tuple(sorted(self.voters))
-        state = ElectionState(epoch=self.epoch, leader_id=self.node_id, voters=static)
-        return Ready(persist=state, append=[self._leader_change(now)])
+        if self.is_voter and self.voters.ids == {self.me.id}:
+            self.known.leader_id = None
+            self._stand(now)
+        elif self.leader_id == self.me.id:
+            self.role = Role.RESIGNED
+            self.state = Resigned(now + self._election_delay())
+        elif self.leader_id is not None:
+            self._follow(self.leader_id, self.epoch, None, now)
+        else:
+            self.state = Unattached(now + self._election_delay())
+        return self._done(now)
 
-    def propose(self, values: Sequence[bytes], now: Ms) -> Ready:
+    def wake(self, now: Ms) -> Ready:
+        """Some of what was waited for did not come in time."""
+        if now >= self._role_deadline():
+            self._time_out(now)
+        return self._done(now)
+
+    def next_wake(self, now: Ms) -> Ms:
+        resting = self._outgoing.next_wake(now)
+        at = self._role_deadline()
+        if isinstance(self.state, Leader):
+            others = self.voters.others(self.me.id)
+            every = self._timing.begin_epoch
+            at = min([at, *(leadership.begin_epoch_at(self.state, o, every) for o in others)])
+        return at if resting is None else min(at, resting)
+
+    def receive(self, request: Request, now: Ms) -> Ready:
+        """Another node asks something; Ready has the answer. A fetch that finds nothing new may be asked again later."""
+        match request:
+            case Vote():
+                self._ready.answer = self._vote(request, now)
+            case BeginEpoch():
+                self._ready.answer = self._begin_epoch(request, now)
+            case EndEpoch():
+                self._ready.answer = self._end_epoch(request, now)
+            case Fetch():
+                self._ready.answer = self._fetch(request, now)
+            case FetchSnapshot():
+                self._ready.answer = self._fetch_snapshot(request, now)
+        return self._done(now)
+
+    def hear(self, sent: Send, answer: Answer | None, now: Ms) -> Ready:
+        """The answer to what this node sent; None if there was none."""
+        has_failed = answer is None or answer.error is not ErrorCode.NONE
+        self._outgoing.ended(sent, now, has_failed=has_failed)
+        if answer is not None and self._heed(answer, now) and sent.request.epoch == self.epoch:
+            match sent.request, answer:
+                case Vote() as vote, VoteAnswer():
+                    self._count(vote, sent.to, answer, now)
+                case Fetch(log_end=asked), FetchAnswer() if asked == self.replica.end:
+                    self._fetched(answer, now)
+                case FetchSnapshot(), SnapshotAnswer():
+                    self._fetched_snapshot(answer, now)
+                case EndEpoch(), _:
+                    if isinstance(self.state, Resigned) and sent.to is not None:
+                        self.state.unaware.discard(sent.to)
+        return self._done(now)
+
+    def unreachable(self, node_id: int, now: Ms) -> Ready:
+        """Its connection closed and another is refused: that process is gone, nobody need wait for its silence."""
+        state = self.state
+        if isinstance(state, Follower) and state.leader_id == node_id and self.is_voter:
+            state.has_fetched = False
+            state.timeout_at = min(state.timeout_at, now + self._draw(_SUCCESSION_MS))
+        return self._done(now)
+
+    def propose(self, values: Sequence[bytes]) -> Ready:
         """Add records to the log as one batch: after a crash either all of them are there or none."""
-        if not self.is_leader:
-            raise NotLeader(f"node {self.node_id} is {self.role.value}")
-        records = [Record(timestamp=now, value=value) for value in values]
-        data = build_batch(records, base_offset=self.end_offset, leader_epoch=self.epoch)
-        return Ready(append=[self._appended(data, len(values), now)])
-
-    def flushed(self, end_offset: int) -> Ready:
-        """This node's disk holds the log up to end_offset."""
-        self.high_watermark = quorum.high_watermark(
-            {self.node_id: end_offset},
-            epoch_start=self._epoch_start,
-            current=self.high_watermark,
+        self._must_lead()
+        at = self._stamp()
+        data = build_batch(
+            [Record(timestamp=at, value=value) for value in values],
+            base_offset=self.end_offset,
+            leader_epoch=self.epoch,
         )
-        committed: list[Batch] = []
-        while self._uncommitted and self._uncommitted[0].end_offset <= self.high_watermark:
-            committed.append(self._uncommitted.popleft())
-        return Ready(committed=committed)
+        batch = self.replica.append(data, len(values), epoch=self.epoch, timestamp=at)
+        self._ready.append.append(batch)
+        return self._take_ready()
+
+    def propose_control(self, messages: Sequence[ControlMessage]) -> Ready:
+        self._must_lead()
+        self._append_control(messages)
+        return self._take_ready()
+
+    def flushed(self, end_offset: int, now: Ms) -> Ready:
+        """This node's disk holds the log up to end_offset."""
+        self.replica.flushed(end_offset)
+        if isinstance(self.state, Leader):
+            self.state.flushed = self.replica.flushed_end
+            self._commit()
+        else:
+            self.replica.follow_high_watermark()
+        return self._done(now)
 
     def withdraw(self, batch: Batch) -> None:
-        """The shell could not append the newest batch: it never was."""
-        assert self._uncommitted
-        assert self._uncommitted[-1] is batch
-        self._uncommitted.pop()
-        self.end_offset = batch.base_offset
+        self.replica.withdraw(batch)
 
-    def resign(self) -> None:
-        self.role = step(self.role, Role.RESIGNED)
+    def snapshot_written(self, now: Ms) -> Ready:
+        """The piece is in its file: the next one may come."""
+        return self._done(now)
 
-    def _leader_change(self, now: Ms) -> Batch:
-        """Opens the epoch. Nothing of earlier epochs counts as committed before this record is."""
-        voters = [LeaderChangeMessageVoter(voter_id=voter) for voter in sorted(self.voters)]
-        message = LeaderChangeMessage(
-            leader_id=self.node_id,
-            voters=voters,
-            granting_voters=[LeaderChangeMessageVoter(voter_id=self.node_id)],
+    def snapshot_loaded(self, snapshot: OffsetAndEpoch, records: VoterRecords, now: Ms) -> Ready:
+        """It is on disk, and the log is empty and begins behind it."""
+        self.replica.restart(snapshot, records)
+        if isinstance(self.state, Follower):
+            self.state.snapshot = None
+            self.state.timeout_at = now + self._timing.fetch_timeout
+        return self._done(now)
+
+    def resign(self, now: Ms) -> Ready:
+        """Lead no more, and tell the others so that they need not find out."""
+        self._resign(now)
+        return self._done(now)
+
+    # Requests
+
+    def _vote(self, vote: Vote, now: Ms) -> VoteAnswer:
+        if vote.epoch < self.epoch:
+            return self.known.vote_answer(ErrorCode.FENCED_LEADER_EPOCH)
+        last = vote.log_end
+        too_new = last.epoch > vote.epoch if vote.is_pre_vote else last.epoch >= vote.epoch
+        if last.offset < 0 or last.epoch < 0 or too_new:
+            return self.known.vote_answer(ErrorCode.INVALID_REQUEST)
+        if not self._is_me(vote.voter):
+            return self.known.vote_answer(ErrorCode.INVALID_VOTER_KEY)
+        if vote.epoch > self.epoch:
+            self._detach(vote.epoch, now)
+        is_granted = would_grant(
+            vote,
+            role=self.role,
+            state=self.state,
+            voted=self.known.voted,
+            knows_leader=self.leader_id is not None,
+            log_end=self.replica.end,
         )
-        # The voters that a new cluster was formatted with become part of its log.
-        extra = self._voter_records.messages if self.end_offset == 0 else []
-        data = control_batch(
-            [message, *extra], timestamp=now, base_offset=self.end_offset, leader_epoch=self.epoch
-        )
-        return self._appended(data, 1 + len(extra), now)
+        if is_granted and not vote.is_pre_vote and self.known.voted is None:
+            self.known.voted = vote.candidate
+            self._persist()
+            # Whoever gave its vote lets the candidate try first.
+            self._become(Role.UNATTACHED, Unattached(now + self._election_delay()))
+        return self.known.vote_answer(is_granted=is_granted)
 
-    def _appended(self, data: bytearray, count: int, now: Ms) -> Batch:
-        batch = Batch(self.end_offset, count, self.epoch, now, data)
-        self.end_offset = batch.end_offset
-        self._uncommitted.append(batch)
-        return batch
+    def _begin_epoch(self, begin: BeginEpoch, now: Ms) -> Answer:
+        if begin.epoch < self.epoch:
+            return self.known.answer(ErrorCode.FENCED_LEADER_EPOCH)
+        if not self._is_me(begin.voter):
+            return self.known.answer(ErrorCode.INVALID_VOTER_KEY)
+        if begin.leader_id == self.me.id or self.known.is_led_by_another_than(
+            begin.leader_id, begin.epoch
+        ):
+            return self.known.answer(ErrorCode.INVALID_REQUEST)
+        self._follow_if_new(begin.leader_id, begin.epoch, begin.address, now)
+        return self.known.answer()
+
+    def _end_epoch(self, end: EndEpoch, now: Ms) -> Answer:
+        if end.epoch < self.epoch:
+            return self.known.answer(ErrorCode.FENCED_LEADER_EPOCH)
+        if end.leader_id == self.me.id or self.known.is_led_by_another_than(
+            end.leader_id, end.epoch
+        ):
+            return self.known.answer(ErrorCode.INVALID_REQUEST)
+        self._follow_if_new(end.leader_id, end.epoch, None, now)
+        if isinstance(self.state, Follower):
+            ids = [each.id for each in end.preferred]
+            place = ids.index(self.me.id) if self.me.id in ids else len(ids)
+            wait = min(place * _SUCCESSION_MS, self._timing.election_backoff_max)
+            self.state.has_fetched = False
+            self.state.timeout_at = now + wait
+        return self.known.answer()
+
+    def _fetch(self, fetch: Fetch, now: Ms) -> FetchAnswer:
+        error = self._refusal(fetch.epoch)
+        if error is ErrorCode.NONE and not 0 <= fetch.log_end.epoch <= fetch.epoch:
+            error = ErrorCode.INVALID_REQUEST
+        if error is not ErrorCode.NONE:
+            return self.known.fetch_answer(error)
+        assert isinstance(self.state, Leader)
+        progress = leadership.progress_of(self.state, fetch.replica)
+        progress.heard_at = now
+        found = look_up(fetch, self.replica.log, log_end=self.replica.end)
+        if found == (None, None):
+            progress.fetched(fetch.log_end.offset, leader_end=self.end_offset, now=now)
+            self._commit()
+        return self.known.fetch_answer(
+            high_watermark=self.high_watermark,
+            diverging=found.diverging,
+            snapshot=found.snapshot,
+        )
+
+    def _fetch_snapshot(self, fetch: FetchSnapshot, now: Ms) -> SnapshotAnswer:
+        error = self._refusal(fetch.epoch)
+        if error is ErrorCode.NONE:
+            assert isinstance(self.state, Leader)
+            leadership.progress_of(self.state, fetch.replica).heard_at = now
+        return self.known.snapshot_answer(error, fetch)
+
+    def _refusal(self, epoch: int) -> ErrorCode:
+        """Why this node does not answer what only the leader of that epoch may."""
+        if epoch < self.epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        if epoch > self.epoch:
+            return ErrorCode.UNKNOWN_LEADER_EPOCH
+        return ErrorCode.NONE if self.is_leader else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def _is_me(self, voter: ReplicaKey | None) -> bool:
+        """Whether a request that names its receiver means this node with this directory."""
+        if voter is None or voter.id < 0:
+            return True
+        return voter.id == self.me.id and (
+            not any(voter.directory) or voter.directory == self.me.directory
+        )
+
+    # Answers
+
+    def _heed(self, answer: Answer, now: Ms) -> bool:
+        """What an answer tells about epoch and leader; whether it is still about anything."""
+        if answer.epoch < self.epoch:
+            return False
+        leader_id = answer.leader_id
+        if leader_id is not None and leader_id != self.me.id:
+            if answer.epoch > self.epoch or self.leader_id is None:
+                self._follow(leader_id, answer.epoch, answer.leader_address, now)
+                return False
+            if leader_id == self.leader_id and answer.leader_address is not None:
+                self.known.leader_address = answer.leader_address
+        elif answer.epoch > self.epoch:
+            self._detach(answer.epoch, now)
+            return False
+        return True
+
+    def _count(self, vote: Vote, voter: int | None, answer: VoteAnswer, now: Ms) -> None:
+        expected = Role.PROSPECTIVE if vote.is_pre_vote else Role.CANDIDATE
+        if self.role is not expected or answer.error is not ErrorCode.NONE or voter is None:
+            return
+        assert isinstance(self.state, Voting)
+        self.state.hear(voter, is_granted=answer.is_granted)
+        if quorum.is_majority(self.state.granted, self.voters.ids):
+            self._win(now)
+        elif len(self.voters.ids - self.state.rejected) < quorum.majority(len(self.voters.ids)):
+            # Lost: try again, at another time than those who lost with us.
+            pause = self._draw(max(1, self._timing.election_backoff_max))
+            self.state.ends_at = min(self.state.ends_at, now + pause)
+
+    def _fetched(self, answer: FetchAnswer, now: Ms) -> None:
+        state = self.state
+        if not isinstance(state, Follower) or answer.error is not ErrorCode.NONE:
+            return
+        state.timeout_at = now + self._timing.fetch_timeout
+        state.has_fetched = True
+        if answer.diverging is not None:
+            self._ready.truncate_to = self.replica.truncate(answer.diverging)
+            return
+        if answer.snapshot is not None:
+            state.snapshot, state.position, state.size = answer.snapshot, 0, -1
+            return
+        if answer.records:
+            self._ready.append += self.replica.append_fetched(answer.records)
+        self.replica.hear_high_watermark(answer.high_watermark)
+
+    def _fetched_snapshot(self, answer: SnapshotAnswer, now: Ms) -> None:
+        state = self.state
+        if not isinstance(state, Follower):
+            return
+        if answer.error is not ErrorCode.NONE or answer.position != state.position:
+            # Gone, or confused: the next fetch tells which snapshot there is now.
+            state.snapshot = None
+            return
+        state.timeout_at = now + self._timing.fetch_timeout
+        state.position += len(answer.data)
+        state.size = answer.size
+        self._ready.snapshot = answer
+
+    # Roles
+
+    def _become(self, role: Role, state: RoleState) -> None:
+        self.role = step(self.role, role) if role is not self.role else role
+        self.state = state
+
+    def _detach(self, epoch: int, now: Ms) -> None:
+        """A newer epoch, whose leader is not known yet."""
+        self._enter(epoch)
+        self._become(Role.UNATTACHED, Unattached(now + self._election_delay()))
+
+    def _enter(self, epoch: int, leader_id: int | None = None, at: Address | None = None) -> None:
+        self.known.enter(epoch, leader_id, at)
+        self.replica.forget_leader()
+        self._persist()
+
+    def _follow_if_new(self, leader_id: int, epoch: int, address: Address | None, now: Ms) -> None:
+        if epoch > self.epoch or self.leader_id is None:
+            self._follow(leader_id, epoch, address, now)
+        elif address is not None:
+            self.known.leader_address = address
+
+    def _follow(self, leader_id: int, epoch: int, address: Address | None, now: Ms) -> None:
+        self._enter(epoch, leader_id, address)
+        self._become(Role.FOLLOWER, Follower(leader_id, now + self._timing.fetch_timeout))
+
+    def _stand(self, now: Ms) -> None:
+        ends_at = now + self._election_delay()
+        self._become(Role.PROSPECTIVE, Voting(ends_at, {self.me.id}))
+        if quorum.is_majority({self.me.id}, self.voters.ids):
+            self._win(now)
+
+    def _win(self, now: Ms) -> None:
+        """More than half would vote for this node, or have."""
+        if self.role is Role.PROSPECTIVE:
+            self._enter(self.epoch + 1)
+            self.known.voted = self.me
+            self._persist()
+            self._become(Role.CANDIDATE, Voting(now + self._election_delay(), {self.me.id}))
+            if not quorum.is_majority({self.me.id}, self.voters.ids):
+                return
+        self._lead(now)
+
+    def _lead(self, now: Ms) -> None:
+        assert isinstance(self.state, Voting)
+        granting = self.state.granted
+        self._become(Role.LEADER, Leader(self.end_offset, now, self.replica.flushed_end))
+        self._enter(self.epoch, self.me.id, self.address)
+        opening: list[ControlMessage] = [leadership.leader_change(self.me, self.voters, granting)]
+        if self.end_offset == 0:
+            # The voters that a new cluster was formatted with become part of its log.
+            opening += self.replica.history.records.messages
+        self._append_control(opening)
+
+    def _time_out(self, now: Ms) -> None:
+        match self.state:
+            case Unattached():
+                self._stand(now)
+            case Follower():
+                # The leader's epoch is not over, so its log is still the one to be compared with.
+                self._stand(now)
+            case Voting():
+                if self.role is Role.CANDIDATE:
+                    self._stand(now)
+                else:
+                    self._give_up(now)
+            case Leader():
+                self._resign(now)
+            case Resigned():
+                self._detach(self.epoch + 1, now)
+
+    def _give_up(self, now: Ms) -> None:
+        """Too few would vote for this node: perhaps they hear a leader, and it will, too, or somebody tells who it is."""
+        again_at = now + self._draw(max(1, self._timing.election_backoff_max))
+        if self.leader_id is not None:
+            self._become(Role.FOLLOWER, Follower(self.leader_id, again_at))
+        else:
+            self._become(Role.UNATTACHED, Unattached(again_at))
+
+    def _resign(self, now: Ms) -> None:
+        assert isinstance(self.state, Leader)
+        others = self.voters.others(self.me.id)
+        preferred = leadership.successors(self.state, others)
+        unaware = {each.id for each in others}
+        self._become(Role.RESIGNED, Resigned(now + self._election_delay(), preferred, unaware))
+
+    def _role_deadline(self) -> Ms:
+        match self.state:
+            case Unattached(at) | Voting(at) | Resigned(at):
+                deadline = at
+            case Follower(_, at):
+                deadline = at
+            case Leader() as leader:
+                patience = self._timing.check_quorum
+                lost = leadership.lost_majority_at(leader, self.me, self.voters, patience)
+                return _NEVER if lost is None else lost
+        # Observers wait for ever: they have no vote.
+        return deadline if self.is_voter or self.role is Role.RESIGNED else _NEVER
+
+    def _election_delay(self) -> Ms:
+        timeout = self._timing.election_timeout
+        return timeout + self._draw(max(1, timeout))
+
+    def _must_lead(self) -> None:
+        if not self.is_leader:
+            raise NotLeader(f"node {self.me.id} is {self.role.value}")
+
+    # The log
+
+    def _append_control(self, messages: Sequence[ControlMessage]) -> None:
+        batch = self.replica.append_control(messages, epoch=self.epoch, timestamp=self._stamp())
+        self._ready.append.append(batch)
+
+    def _commit(self) -> None:
+        assert isinstance(self.state, Leader)
+        self.replica.high_watermark = leadership.high_watermark(
+            self.state, self.me, self.voters, current=self.high_watermark
+        )
+
+    # What goes out
+
+    def _persist(self) -> None:
+        self._ready.persist = self.known.to_state(self.replica.history)
+
+    def _done(self, now: Ms) -> Ready:
+        self._send_due(now)
+        return self._take_ready()
+
+    def _take_ready(self) -> Ready:
+        ready, self._ready = self._ready, Ready()
+        return ready
+
+    def _send_due(self, now: Ms) -> None:
+        match self.state:
+            case Voting() as voting:
+                is_pre_vote = self.role is Role.PROSPECTIVE
+                for voter in self.voters.others(self.me.id):
+                    if voter.id not in voting.granted | voting.rejected:
+                        vote = Vote(self.me, self.epoch, self.replica.end, is_pre_vote, voter.key)
+                        self._send(voter.id, vote, now)
+            case Leader() as leader:
+                every = self._timing.begin_epoch
+                for voter in self.voters.others(self.me.id):
+                    if leadership.begin_epoch_at(leader, voter, every) <= now:
+                        begin = BeginEpoch(self.me.id, self.epoch, voter.key, self.address)
+                        if self._send(voter.id, begin, now):
+                            leader.begun_at[voter.id] = now
+            case Follower() as follower:
+                self._send_fetch(follower, now)
+            case Unattached() if self.replica.is_flushed:
+                # Whoever answers tells which epoch it is and who leads.
+                self._send(None, Fetch(self.me, self.epoch, self.replica.end), now)
+            case Resigned() as resigned:
+                for node_id in sorted(resigned.unaware):
+                    end = EndEpoch(self.me.id, self.epoch, resigned.preferred)
+                    self._send(node_id, end, now)
+
+    def _send_fetch(self, follower: Follower, now: Ms) -> None:
+        """A fetch says what is on disk, so none is sent before that is all there is."""
+        if follower.snapshot is not None:
+            if self._ready.snapshot is None and follower.position != follower.size:
+                piece = FetchSnapshot(self.me, self.epoch, follower.snapshot, follower.position)
+                self._send(follower.leader_id, piece, now)
+        elif self.replica.is_flushed:
+            fetch = Fetch(self.me, self.epoch, self.replica.end, self.high_watermark)
+            self._send(follower.leader_id, fetch, now)
+
+    def _send(self, to: int | None, request: Request, now: Ms) -> bool:
+        if not self._outgoing.may_send(to, type(request), now):
+            return False
+        send = Send(to, self._address_of(to), request)
+        self._outgoing.sent(send)
+        self._ready.send.append(send)
+        return True
+
+    def _address_of(self, node_id: int | None) -> Address | None:
+        if node_id is None:
+            return None
+        if node_id == self.leader_id and self.known.leader_address is not None:
+            return self.known.leader_address
+        voter = self.voters.find(node_id)
+        return voter.address if voter else None
 
     def check_invariants(self) -> None:
-        assert self.high_watermark <= self.end_offset
-        at = self.high_watermark
-        for batch in self._uncommitted:
-            assert batch.base_offset >= at, "batches stand in the order of their offsets"
-            assert batch.epoch <= self.epoch
-            at = batch.end_offset
-        assert not self._uncommitted or at == self.end_offset
+        replica = self.replica
+        assert replica.high_watermark <= replica.end.offset
+        assert replica.flushed_end <= replica.end.offset
+        assert replica.end.epoch <= self.epoch
+        assert (self.role is Role.LEADER) == (self.leader_id == self.me.id) or (
+            self.role is Role.RESIGNED
+        )
+
+
+_NEVER: Ms = 1 << 62

@@ -28,7 +28,7 @@ from klamm.server.fetching import Fetching
 from klamm.server.heavy.turns import HeavyRequests
 from klamm.server.loops.checkpointer import Checkpointer
 from klamm.server.loops.flusher import Flusher
-from klamm.server.loops.quorum_loop import MetadataQuorum
+from klamm.server.loops.metadata_quorum import MetadataQuorum
 from klamm.server.metadata_answers import MetadataAnswers
 from klamm.server.producer_ids import ProducerIds
 from klamm.server.world.ports import World

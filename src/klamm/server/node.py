@@ -22,7 +22,7 @@ from klamm.server.broker import Broker
 from klamm.server.dispatch import Dispatcher
 from klamm.server.loops.cleaner_loop import CleanerLoop
 from klamm.server.loops.housekeeping import Housekeeping
-from klamm.server.loops.quorum_loop import MetadataQuorum
+from klamm.server.loops.metadata_quorum import MetadataQuorum
 from klamm.server.network.limits import limits_of
 from klamm.server.network.listener import Listener
 from klamm.server.network.shared import Shared

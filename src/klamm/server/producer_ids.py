@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from klamm.server.loops.quorum_loop import MetadataQuorum
+from klamm.server.loops.metadata_quorum import MetadataQuorum
 
 
 class ProducerIds:

@@ -15,7 +15,7 @@ from klamm.protocol.messages.create_topics import (
 )
 
 if TYPE_CHECKING:
-    from klamm.server.loops.quorum_loop import MetadataQuorum
+    from klamm.server.loops.metadata_quorum import MetadataQuorum
 
 log = logging.getLogger(__name__)
 

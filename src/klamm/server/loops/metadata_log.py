@@ -1,12 +1,12 @@
 """The metadata log on disk: its segments, its snapshots and the quorum-state file, in Kafka's places.
 
-Loads what is there into an image, writes snapshots, and drops what they make superfluous. Knows files and bytes;
-it decides nothing, and the loop over it says when to write.
+Reads what is there, writes snapshots, and drops what they make superfluous. It knows files and bytes and decides nothing:
+the drivers over it say when to write. To the raft machine it is the RaftLog.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from klamm.base.clock import Ms
 from klamm.base.errors import ApiError, CorruptFrame
@@ -15,15 +15,15 @@ from klamm.base.settings.quorum import QuorumSettings
 from klamm.base.settings.topic import TopicSettings
 from klamm.log.disk import Disk
 from klamm.log.log import Log
+from klamm.log.results import Origin
 from klamm.metadata import framing, snapshot
-from klamm.metadata.delta import ReplayError
 from klamm.metadata.image import ClusterImage
-from klamm.metadata.replay import Replayer
-from klamm.protocol.records.batch import BatchHeader, batches
-from klamm.protocol.records.control import ControlMessage, read_control_messages
+from klamm.protocol.records.batch import BatchHeader, BytesLike, batches
+from klamm.protocol.records.control import read_control_messages
 from klamm.protocol.records.reader import read_records
 from klamm.raft import election_state
 from klamm.raft.election_state import CorruptElectionState, ElectionState
+from klamm.raft.ready import Batch
 from klamm.raft.voters import VoterRecords
 from klamm.server.storage import BOOTSTRAP, StorageError
 
@@ -40,11 +40,10 @@ class MetadataLog:
         "_directory",
         "_disk",
         "_settings",
+        "bytes_since_snapshot",
         "log",
         "path",
-        "replayed_bytes",
         "snapshots",
-        "voters",
     )
 
     def __init__(self, disk: Disk, directory: str, settings: QuorumSettings, now: Ms) -> None:
@@ -53,8 +52,7 @@ class MetadataLog:
         self._settings = settings
         self.path = f"{directory}/{FOLDER}"
         # How much of the log a start has to read behind the newest snapshot.
-        self.replayed_bytes = 0
-        self.voters = VoterRecords()
+        self.bytes_since_snapshot = 0
         if not disk.exists(self.path):
             disk.mkdir(self.path)
             disk.fsync_dir(directory)
@@ -88,55 +86,94 @@ class MetadataLog:
         epochs = (self.log.epochs.latest or 0, newest.epoch if newest else 0)
         return OffsetAndEpoch(self.log.end_offset, max(epochs))
 
-    # Loading
+    # What the raft machine asks
 
-    def load(self, cluster_id: str) -> Replayer:
-        """Everything that is known: the newest snapshot, then the log behind it."""
-        try:
-            replayer = Replayer(self._load_snapshot(cluster_id))
-            for header, records in self._batches(replayer.image.offset + 1):
-                self.replayed_bytes += header.size
-                replayer.replay(
-                    records,
-                    last_offset=header.last_offset,
-                    epoch=header.leader_epoch,
-                    timestamp=header.max_timestamp,
-                )
-        except (CorruptFrame, ReplayError) as error:
-            raise StorageError(
-                f"The metadata log in {self.path} cannot be read: {error}."
-            ) from error
-        return replayer
+    @property
+    def start_offset(self) -> int:
+        return self.log.start_offset
 
-    def _load_snapshot(self, cluster_id: str) -> ClusterImage:
+    @property
+    def earliest_snapshot(self) -> OffsetAndEpoch | None:
+        return self.snapshots[0] if self.snapshots else None
+
+    def end_of_epoch(self, epoch: int) -> OffsetAndEpoch:
+        found = self.log.epochs.end_offset_for(epoch, self.log.end_offset)
+        return OffsetAndEpoch(found[1], found[0]) if found else self.end
+
+    def epoch_before(self, offset: int) -> int:
+        if offset > self.log.start_offset:
+            return self.log.epochs.epoch_of(offset - 1) or 0
+        return max((each.epoch for each in self.snapshots if each.offset <= offset), default=0)
+
+    # Reading
+
+    def load_snapshot(self, cluster_id: str) -> ClusterImage:
+        """What the newest snapshot says; the log goes on behind it."""
         newest = self.newest_snapshot
         if newest is None:
             if self.log.start_offset > 0:
-                raise CorruptFrame(f"it begins at {self.log.start_offset} and has no snapshot")
+                raise StorageError(
+                    f"The metadata log in {self.path} cannot be read: it begins at "
+                    f"{self.log.start_offset} and has no snapshot."
+                )
             return ClusterImage(cluster_id=cluster_id)
-        data = self._disk.read(f"{self.path}/{snapshot.file_name(newest)}")
-        self._note_voters(snapshot.head_of(data))
-        return snapshot.read(data, newest, cluster_id=cluster_id)
+        return snapshot.read(self._read_snapshot(newest), newest, cluster_id=cluster_id)
 
-    def _note_voters(self, messages: Iterable[ControlMessage]) -> None:
-        for message in messages:
-            self.voters = self.voters.after(message)
+    def load_voters(self) -> list[tuple[int, VoterRecords]]:
+        """What the newest snapshot and the log behind it say of the voters, each with its offset."""
+        records = VoterRecords()
+        newest = self.newest_snapshot
+        if newest is not None:
+            for message in snapshot.head_of(self._read_snapshot(newest)):
+                records = records.after(message)
+        found = [(newest.offset - 1, records)] if newest and records.messages else []
+        for header, batch in self._raw_batches(newest.offset if newest else 0, self.log.end_offset):
+            self.bytes_since_snapshot += header.size
+            for message in read_control_messages(batch) if header.is_control else ():
+                if (after := records.after(message)) is not records:
+                    records = after
+                    found.append((header.base_offset, records))
+        return found
 
-    def _batches(self, offset: int) -> Iterator[tuple[BatchHeader, list[object]]]:
-        end = self.log.end_offset
+    def batches(self, offset: int, end: int) -> Iterator[tuple[BatchHeader, list[object]]]:
+        """The metadata records from the offset on; control batches have none."""
+        for header, batch in self._raw_batches(offset, end):
+            records: list[object] = []
+            if not header.is_control:
+                try:
+                    records = [framing.decode(record.value) for record in read_records(batch)]
+                except CorruptFrame as error:
+                    raise self._unreadable(error) from error
+            yield header, records
+
+    def _raw_batches(self, offset: int, end: int) -> Iterator[tuple[BatchHeader, BytesLike]]:
         while offset < end:
             found = self.log.read(offset, _READ_BYTES, up_to=end)
             assert found is not None
-            for header, batch in batches(found.read(), partial_end=True):
-                if header.last_offset < offset:
-                    continue
-                records: list[object] = []
-                if header.is_control:
-                    self._note_voters(read_control_messages(batch))
-                else:
-                    records = [framing.decode(record.value) for record in read_records(batch)]
-                yield header, records
-                offset = header.last_offset + 1
+            try:
+                for header, batch in batches(found.read(), partial_end=True):
+                    if header.last_offset < offset:
+                        continue
+                    if header.base_offset >= end:
+                        return
+                    yield header, batch
+                    offset = header.last_offset + 1
+            except CorruptFrame as error:
+                raise self._unreadable(error) from error
+
+    def _read_snapshot(self, at: OffsetAndEpoch) -> bytes:
+        return self._disk.read(f"{self.path}/{snapshot.file_name(at)}")
+
+    def _unreadable(self, error: Exception) -> StorageError:
+        return StorageError(f"The metadata log in {self.path} cannot be read: {error}.")
+
+    # Writing
+
+    def append(self, batch: Batch) -> None:
+        self.log.append(
+            batch.data, leader_epoch=batch.epoch, now=batch.timestamp, origin=Origin.RAFT
+        )
+        self.bytes_since_snapshot += len(batch.data)
 
     def bootstrap_records(self) -> list[object]:
         """What the directory was formatted with."""
@@ -164,16 +201,17 @@ class MetadataLog:
 
     # Snapshots
 
-    def write_snapshot(self, image: ClusterImage, now: Ms) -> OffsetAndEpoch:
+    def write_snapshot(self, image: ClusterImage, voters: VoterRecords, now: Ms) -> OffsetAndEpoch:
         """May run in a worker thread: it touches nothing but the image, which does not change, and a new file."""
         at = OffsetAndEpoch(image.offset + 1, image.epoch)
         path = f"{self.path}/{snapshot.file_name(at)}"
-        self._disk.write_atomic(path, snapshot.write(image, now, self.voters.messages))
+        self._disk.write_atomic(path, snapshot.write(image, now, voters.messages))
         return at
 
     def note_snapshot(self, at: OffsetAndEpoch, now: Ms) -> None:
         """The snapshot is on disk: begin a new segment behind it, so that a start reads no more than that."""
         self.snapshots.append(at)
+        self.bytes_since_snapshot = 0
         self.log.roll(now)
         self._drop_old(now)
 

@@ -22,7 +22,7 @@ from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
 from klamm.raft import election_state
 from klamm.server.loops.metadata_log import MetadataLog
-from klamm.server.loops.quorum_loop import MetadataQuorum
+from klamm.server.loops.metadata_quorum import MetadataQuorum
 from klamm.server.storage import DataDirectories, StorageError
 from klamm.server.world.ports import World
 from klamm.server.world.real import real_world
@@ -68,7 +68,7 @@ class Stage:
         """The kinds of records in the log, control batches included."""
         store = MetadataLog(self.disk, DATA, self.settings.quorum, self.clock.wall())
         kinds = []
-        for header, records in store._batches(0):
+        for header, records in store.batches(0, store.log.end_offset):
             kinds += ["control"] if header.is_control else [type(r).__name__ for r in records]
         return kinds
 
@@ -379,8 +379,7 @@ def test_voters_that_stand_in_the_log_are_carried_on():
     assert newest > snapshot.file_name(OffsetAndEpoch(1, 0))
     assert snapshot.head_of(stage.disk.read(f"{LOG}/{newest}"))[1:] == voters(1)
     store = MetadataLog(stage.disk, DATA, stage.settings.quorum, stage.clock.wall())
-    store.load("c")
-    assert store.voters.messages == voters(1)
+    assert store.load_voters()[-1][1].messages == voters(1)
 
 
 def test_a_node_does_not_lead_a_quorum_that_has_other_voters(stage):

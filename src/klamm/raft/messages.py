@@ -1,0 +1,112 @@
+"""What the nodes of a quorum say to each other, as facts. Kafka's wire form of them is the shell's affair.
+
+Every answer carries the epoch and the leader that its sender knows: that is how a node that was away finds both again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from klamm.base.errors import ErrorCode
+from klamm.base.ids import ZERO_UUID, OffsetAndEpoch, Uuid
+
+
+class ReplicaKey(NamedTuple):
+    """A node and the directory that holds its copy of the log: with another directory it is another replica."""
+
+    id: int
+    directory: Uuid = ZERO_UUID
+
+
+class Address(NamedTuple):
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    candidate: ReplicaKey
+    epoch: int
+    log_end: OffsetAndEpoch
+    # Asks whether the vote would be given; nobody binds themselves by the answer (KIP-996).
+    is_pre_vote: bool
+    voter: ReplicaKey | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BeginEpoch:
+    leader_id: int
+    epoch: int
+    voter: ReplicaKey | None = None
+    address: Address | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EndEpoch:
+    leader_id: int
+    epoch: int
+    # Who should stand next, the one with the longest log first.
+    preferred: tuple[ReplicaKey, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """`log_end` is where the fetcher's log ends, which is also what it has on disk."""
+
+    replica: ReplicaKey
+    epoch: int
+    log_end: OffsetAndEpoch
+    high_watermark: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class FetchSnapshot:
+    replica: ReplicaKey
+    epoch: int
+    snapshot: OffsetAndEpoch
+    position: int
+
+
+Request = Vote | BeginEpoch | EndEpoch | Fetch | FetchSnapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    error: ErrorCode = ErrorCode.NONE
+    epoch: int
+    leader_id: int | None = None
+    leader_address: Address | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoteAnswer(Answer):
+    is_granted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchAnswer(Answer):
+    """At most one of these: records from the asked offset on, where the logs part, or a snapshot to load first."""
+
+    high_watermark: int = -1
+    records: bytes = b""
+    diverging: OffsetAndEpoch | None = None
+    snapshot: OffsetAndEpoch | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotAnswer(Answer):
+    """A piece of a snapshot and the size of the whole."""
+
+    snapshot: OffsetAndEpoch
+    position: int = 0
+    size: int = 0
+    data: bytes = b""
+
+
+class Send(NamedTuple):
+    """`to` is a node, or None for any that may know the leader. Whoever sends reports the answer, or that none came."""
+
+    to: int | None
+    address: Address | None
+    request: Request

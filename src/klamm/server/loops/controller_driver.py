@@ -1,0 +1,202 @@
+"""ControllerDriver: the active controller of the cluster, while this node leads the quorum.
+
+    submit -> the controller decides on the newest image, committed or not -> the raft driver appends and syncs
+    -> committed: the follower publishes the image -> the submitter gets its answer
+
+It begins when the node's first record as a leader is committed, on the image that holds then, and forgets everything
+that was not committed when the node is deposed: whoever waits is told NOT_CONTROLLER and asks the next one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Generic, TypeVar
+
+from klamm.base.clock import Ms
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.settings.broker import Settings
+from klamm.controller.controller import Controller
+from klamm.controller.decision import Decision
+from klamm.metadata import framing
+from klamm.metadata.image import ClusterImage
+from klamm.metadata.records.log import AbortTransactionRecord
+from klamm.metadata.replay import apply
+from klamm.raft.roles import Leader
+from klamm.server.loops.metadata_follower import MetadataFollower, Step
+from klamm.server.loops.raft_driver import RaftDriver
+from klamm.server.world.ports import World
+
+T = TypeVar("T")
+Operation = Callable[[Controller, Ms], Decision[T]]
+
+
+class _Waiting(Generic[T]):
+    """Who is answered once the image is published up to end_offset."""
+
+    __slots__ = ("answer", "end_offset", "reply")
+
+    def __init__(self, end_offset: int, reply: T, answer: asyncio.Future[T]) -> None:
+        self.end_offset = end_offset
+        self.reply = reply
+        self.answer = answer
+
+
+class ControllerDriver:
+    def __init__(
+        self, world: World, settings: Settings, *, raft: RaftDriver, follower: MetadataFollower
+    ) -> None:
+        self._settings = settings
+        self._clock = world.clock
+        self._chance = world.chance
+        self._raft = raft
+        self._follower = follower
+        self._controller: Controller | None = None
+        self._waiting: deque[_Waiting[object]] = deque()
+        self._activated: list[asyncio.Future[None]] = []
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_active(self) -> bool:
+        return self._controller is not None
+
+    @property
+    def image(self) -> ClusterImage:
+        """The newest one, on which the next decision builds: not all of it may be committed."""
+        return self._controller.image if self._controller is not None else self._follower.image
+
+    async def active(self) -> None:
+        """Returns when this node decides."""
+        if self._controller is None:
+            self._check()
+            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._activated.append(future)
+            await future
+
+    def role_changed(self) -> None:
+        """A new role, or the same one in another epoch: what was not committed is not ours to promise any more."""
+        if self._controller is not None:
+            self._controller = None
+            self._follower.forget_steps()
+            self._cancel_timer()
+            self._tell_all(
+                ApiError(ErrorCode.NOT_CONTROLLER, "Another node is the active controller now.")
+            )
+
+    def published(self, end_offset: int) -> None:
+        """The image holds what is committed up to there."""
+        while self._waiting and self._waiting[0].end_offset <= end_offset:
+            waiting = self._waiting.popleft()
+            if not waiting.answer.cancelled():
+                waiting.answer.set_result(waiting.reply)
+        state = self._raft.raft.state
+        if (
+            self._controller is None
+            and isinstance(state, Leader)
+            and end_offset > state.epoch_start
+        ):
+            self._activate(end_offset)
+
+    def _activate(self, end_offset: int) -> None:
+        if end_offset < self._raft.raft.end_offset:
+            return
+        if self._follower.in_transaction:
+            # The last leader died within a transaction: nobody will ever end it.
+            abort = AbortTransactionRecord(reason="a new leader took over")
+            level = self._follower.image.metadata_version
+            self._raft.propose([framing.encode(abort, level)])
+            return
+        self._controller = Controller(self._follower.image, self._settings, self._chance)
+        self._keep_alive_later()
+        for future in self._activated:
+            if not future.done():
+                future.set_result(None)
+        self._activated.clear()
+
+    # Deciding
+
+    def submit(self, operation: Operation[T]) -> asyncio.Future[T]:
+        """Decide at once, on the newest image; the answer comes when the records it saw and wrote are safe.
+
+        Raises at once what the operation raises; then nothing has changed.
+        """
+        self._check()
+        if self._controller is None:
+            raise ApiError(ErrorCode.NOT_CONTROLLER, "This node is not the active controller.")
+        now = self._clock.wall()
+        decision = operation(self._controller, now)
+        if decision.records:
+            self._append(decision.records)
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        if not decision.records and not self._waiting:
+            answer.set_result(decision.reply)
+            return answer
+        waiting = _Waiting(self._raft.raft.end_offset, decision.reply, answer)
+        self._waiting.append(waiting)  # type: ignore[arg-type]
+        self._raft.sync()
+        return answer
+
+    def _check(self) -> None:
+        if self._raft.failure is not None:
+            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "The metadata log cannot be written.")
+
+    def _append(self, records: Sequence[object], *, can_wait: bool = False) -> None:
+        """Replay on the image first, which changes nothing: what cannot be replayed must not reach the log."""
+        assert self._controller is not None
+        raft = self._raft.raft
+        base = raft.end_offset
+        image, delta = apply(
+            self._controller.image,
+            records,
+            offset=base + len(records) - 1,
+            epoch=raft.epoch,
+            timestamp=self._clock.wall(),
+        )
+        level = self._controller.image.metadata_version
+        values = [framing.encode(record, level) for record in records]
+        end_offset = self._raft.propose(values, can_wait=can_wait)
+        self._controller.image = image
+        self._follower.prepare(Step(base, end_offset, image, delta))
+
+    def fail(self, error: OSError) -> None:
+        """Nobody knows what is on disk: whoever waits is told."""
+        self._tell_all(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
+        for future in self._activated:
+            if not future.done():
+                future.set_exception(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
+        self._activated.clear()
+
+    def _tell_all(self, error: ApiError) -> None:
+        while self._waiting:
+            answer = self._waiting.popleft().answer
+            if not answer.done():
+                answer.set_exception(error)
+
+    # An idle log
+
+    def _keep_alive_later(self) -> None:
+        interval = self._settings.quorum.metadata_max_idle_interval_ms
+        if interval > 0 and self._raft.failure is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(interval / 1000, self._keep_alive)
+
+    def _keep_alive(self) -> None:
+        idle_ms = self._clock.monotonic() - self._raft.appended_at
+        if (
+            self._controller is not None
+            and idle_ms >= self._settings.quorum.metadata_max_idle_interval_ms
+        ):
+            with suppress(ApiError):
+                decision = self._controller.keep_alive(self._clock.wall())
+                self._append(decision.records, can_wait=True)
+        self._keep_alive_later()
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def close(self) -> None:
+        self._cancel_timer()

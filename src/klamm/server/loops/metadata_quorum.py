@@ -1,0 +1,210 @@
+"""MetadataQuorum: this node's part in what holds the cluster's metadata, put together from three drivers.
+
+RaftDriver keeps the log, MetadataFollower makes images of what is committed, ControllerDriver decides while this node
+leads. Here they are started, this node joins the cluster, and at the end it leaves in good order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack, suppress
+from typing import TypeVar
+
+from klamm.base.errors import ApiError
+from klamm.base.ids import Uuid
+from klamm.base.settings.broker import Settings
+from klamm.metadata.image import ClusterImage, Endpoint
+from klamm.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
+from klamm.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from klamm.raft.messages import ReplicaKey
+from klamm.raft.node import RaftNode
+from klamm.raft.voters import VoterHistory, VoterSet
+from klamm.server.loops.controller_driver import ControllerDriver, Operation
+from klamm.server.loops.joining import bootstrap_decision, broker_request, controller_request
+from klamm.server.loops.metadata_follower import Callback, MetadataFollower
+from klamm.server.loops.metadata_log import MetadataLog
+from klamm.server.loops.raft_driver import RaftDriver
+from klamm.server.storage import DataDirectories, StorageError
+from klamm.server.world.ports import World
+
+T = TypeVar("T")
+
+# At a clean stop a snapshot is written if the next start would otherwise replay more than this.
+_REPLAY_BYTES_AT_START = 1 << 19
+
+
+class MetadataQuorum:
+    def __init__(
+        self,
+        world: World,
+        settings: Settings,
+        *,
+        directories: DataDirectories,
+        endpoints: Sequence[Endpoint],
+        controller_endpoints: Sequence[Endpoint] = (),
+        on_failure: Callable[[OSError], None] | None = None,
+    ) -> None:
+        self._world = world
+        self._settings = settings
+        self._directories = directories
+        self._endpoints = endpoints
+        self._controller_endpoints = controller_endpoints
+        self._on_failure = on_failure
+        self._is_started = False
+        self._stack = AsyncExitStack()
+        self._store: MetadataLog
+        self._raft: RaftDriver
+        self._follower: MetadataFollower
+        self._controller: ControllerDriver
+
+    # What others may know
+
+    @property
+    def image(self) -> ClusterImage:
+        return self._follower.image
+
+    @property
+    def epoch(self) -> int:
+        return self._raft.raft.epoch
+
+    @property
+    def end_offset(self) -> int:
+        return self._raft.raft.end_offset
+
+    @property
+    def high_watermark(self) -> int:
+        return self._raft.raft.high_watermark
+
+    @property
+    def directory_id(self) -> Uuid:
+        return self._directories.metadata.id
+
+    @property
+    def kraft_version(self) -> int:
+        """1 where the log names its voters, 0 where the settings do. A feature that no metadata record tells of."""
+        version = self._raft.raft.replica.history.records.version
+        return version.kraft_version if version is not None else 0
+
+    @property
+    def broker_epoch(self) -> int:
+        return self.image.brokers[self._directories.node_id].epoch
+
+    def on_change(self, callback: Callback) -> None:
+        self._follower.on_change(callback)
+
+    # Starting and stopping
+
+    async def start(self) -> None:
+        """Load, lead, and register this node; when it returns the image has its broker, ready to serve."""
+        world, directories = self._world, self._directories
+        store = self._store = MetadataLog(
+            world.disk, directories.metadata.path, self._settings.quorum, world.clock.wall()
+        )
+        raft = self._make_raft(store)
+        self._raft = RaftDriver(
+            world,
+            store,
+            raft,
+            on_commit=lambda end: self._follower.committed(end),
+            on_role=lambda: self._controller.role_changed(),
+            on_failure=self._failed,
+        )
+        self._follower = MetadataFollower(
+            world,
+            store,
+            self._settings.quorum,
+            image=store.load_snapshot(directories.cluster_id),
+            voters_at=raft.replica.history.records_at,
+            on_published=lambda end: self._controller.published(end),
+            on_failure=self._raft.fail,
+        )
+        self._controller = ControllerDriver(
+            world, self._settings, raft=self._raft, follower=self._follower
+        )
+        self._stack.push_async_callback(self._follower.close)
+        self._stack.push_async_callback(self._raft.close)
+        self._stack.callback(self._controller.close)
+        self._raft.start()
+        await self._controller.active()
+        await self._join()
+        self._is_started = True
+
+    def _make_raft(self, store: MetadataLog) -> RaftNode:
+        node_id = self._directories.node_id
+        election = store.read_election()
+        history = VoterHistory(VoterSet.static({node_id: None}), store.load_voters())
+        # Those of a static quorum stand in the file that its last start has left, if there was one.
+        records = history.records
+        ids = records.ids if records.is_dynamic else set(election.voters or [node_id])
+        if ids != {node_id}:
+            raise StorageError(
+                f"The voters of {store.path} are {sorted(ids)}: node {node_id} cannot "
+                "lead without the others, and klamm knows no quorum of several yet."
+            )
+        return RaftNode(
+            ReplicaKey(node_id, self._directories.metadata.id),
+            state=election,
+            log=store,
+            log_end=store.end,
+            history=history,
+            draw=self._world.chance.randrange,
+            stamp=self._world.clock.wall,
+        )
+
+    async def _join(self) -> None:
+        """All these build on each other without waiting; one fsync makes them safe together."""
+        directories, chance = self._directories, self._world.chance
+        if not self.image.features:
+            # A new log, or one whose first start crashed before its bootstrap records were safe.
+            records = self._store.bootstrap_records()
+            self.submit(lambda *_: bootstrap_decision(records, self._settings))
+        controller = controller_request(
+            directories, endpoints=self._controller_endpoints, chance=chance
+        )
+        broker = broker_request(
+            directories, self._settings, endpoints=self._endpoints, chance=chance
+        )
+        self.submit(lambda machine, now: machine.register_controller(controller, now))
+        self.submit(lambda machine, now: machine.register_broker(broker, now))
+        await self.submit(lambda machine, now: machine.unfence_broker(directories.node_id, now))
+
+    async def close(self) -> None:
+        """Leave the cluster in good order. Callbacks hear nothing of it: the broker has stopped already."""
+        if self._is_started and self._raft.failure is None:
+            self._follower.forget_callbacks()
+            # If the disk fails now, on_failure hears of it; there is nobody else to tell.
+            with suppress(ApiError, OSError):
+                await self._leave()
+        await self._stack.aclose()
+
+    async def _leave(self) -> None:
+        node_id = self._directories.node_id
+        await self.submit(lambda machine, now: machine.shut_down_broker(node_id, now))
+        await self._raft.synced()
+        await self._follower.followed()
+        if self._store.bytes_since_snapshot > _REPLAY_BYTES_AT_START:
+            await self._follower.snapshot()
+        self._raft.resign()
+        self._store.log.close(self._world.clock.wall())
+
+    def _failed(self, error: OSError) -> None:
+        self._controller.fail(error)
+        if self._on_failure is not None:
+            self._on_failure(error)
+
+    # Changing what the cluster knows
+
+    def submit(self, operation: Operation[T]) -> asyncio.Future[T]:
+        return self._controller.submit(operation)
+
+    async def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
+        return await self.submit(lambda machine, now: machine.create_topics(request, now))
+
+    async def allocate_producer_ids(self) -> range:
+        """A block of ids that nobody else has."""
+        request = AllocateProducerIdsRequest(
+            broker_id=self._directories.node_id, broker_epoch=self.broker_epoch
+        )
+        block = await self.submit(lambda machine, now: machine.allocate_producer_ids(request, now))
+        return range(block.producer_id_start, block.producer_id_start + block.producer_id_len)
