@@ -91,6 +91,37 @@ def test_batch_that_is_repeated_changes_neither_topic_nor_table(stage: Stage) ->
     assert stage.spark.table("lake.default.again").count() == 2
 
 
+def test_state_goes_on_behind_a_batch_that_its_sink_had(stage: Stage) -> None:
+    """Each sink has a query of its own: of several that share one, another might have asked for the rows."""
+    views = ["once", "iceberg", "delta", "files", "shown"]
+    steps = [{"dedupe": "n", "forever": True, "view": "once"}]
+    steps += [{"sql": "SELECT n FROM once", "view": view} for view in views[1:]]
+    files = stage.folder / "files"
+    sinks = [
+        {"topic": "state-out", "from": "once"},
+        {"table": "state_i", "from": "iceberg"},
+        {"table": "state_d", "format": "delta", "from": "delta"},
+        {"parquet": str(files), "from": "files"},
+        {"console": True, "rows": 1, "from": "shown"},
+    ]
+    # Two parts of the state: to show a row takes one of them.
+    options = {"spark.sql.shuffle.partitions": "2"}
+    pipeline = stage.pipeline("state", steps=steps, sinks=sinks, options=options)
+    stage.put("state-in", *range(20))
+    stage.run_once(pipeline)
+    for query in stage.checkpoint.glob("*/commits"):
+        forget_the_last_commit(query.parent)
+    stage.put("state-in", 19, 20)
+
+    stage.run_once(pipeline)
+
+    assert values(stage.bootstrap, "state-out") == as_values(*range(21))
+    delta = f"delta.`{stage.warehouse}/delta/state_d`"
+    for table in ("lake.default.state_i", delta, f"parquet.`{files}`"):
+        found = stage.spark.sql(f"SELECT n FROM {table} ORDER BY n").collect()
+        assert [row.n for row in found] == list(range(21)), table
+
+
 def forget_the_last_commit(checkpoint: Path) -> Path:
     """As if the driver had died between the sinks and the checkpoint."""
     commits = [file for file in (checkpoint / "commits").iterdir() if file.name.isdigit()]

@@ -80,7 +80,7 @@ def test_batch_that_broke_off_while_it_moved_goes_on_moving(
     visible = {file: file.read_bytes() for file in tmp_path.glob("day=*/*.parquet")}
     assert len(visible) == 2
 
-    assert write(spark, sink, 0)
+    assert not write(spark, sink, 0), "the rows were not asked for again"
     assert seen(tmp_path) == list(range(12))
     assert {file: file.read_bytes() for file in visible} == visible
     assert not list((tmp_path / parquet.STAGING).iterdir())

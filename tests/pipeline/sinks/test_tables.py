@@ -65,8 +65,9 @@ def test_appended_batch_that_is_repeated_is_there_once(tables: Tables, format: T
     assert tables.read(sink).count() == 6
 
 
-def test_iceberg_tells_which_batches_it_had(tables: Tables) -> None:
-    sink = TableSink(table="told")
+@BOTH
+def test_table_tells_which_batches_it_had(tables: Tables, format: TableFormat) -> None:
+    sink = TableSink(table="told", format=format)
     batch = tables.clicks(("ann", 1, "/"))
 
     told = [tables.write(sink, batch, batch_id) for batch_id in (0, 0, 1)]

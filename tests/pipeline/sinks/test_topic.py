@@ -165,9 +165,9 @@ CLICK = {"type": "record", "name": "click"} | {
 @pytest.mark.parametrize(
     ("format", "schema", "value"),
     [
-        (RecordFormat.JSON, None, b'{"user":"ann","ms":7}'),
-        (RecordFormat.CSV, None, b"ann,7"),
-        (RecordFormat.AVRO, json.dumps(CLICK), b"\x06ann\x0e"),
+        (RecordFormat.JSON, None, b'{"user":" ann","ms":7}'),
+        (RecordFormat.CSV, None, b" ann,7"),
+        (RecordFormat.AVRO, json.dumps(CLICK), b"\x08 ann\x0e"),
     ],
     ids=["json", "csv", "avro"],
 )
@@ -175,11 +175,11 @@ def test_row_is_encoded_as_the_format_says(
     spark: "SparkSession", format: RecordFormat, schema: str | None, value: bytes
 ) -> None:
     sink = TopicSink(topic="formats", key="upper(user)", format=format, schema=schema)
-    rows = spark.createDataFrame([("ann", 7)], "user string, ms bigint")
+    rows = spark.createDataFrame([(" ann", 7)], "user string, ms bigint")
 
     [record] = as_records(rows, sink).collect()
 
-    assert (bytes(record.key), bytes(record.value)) == (b"ANN", value)
+    assert (bytes(record.key), bytes(record.value)) == (b" ANN", value)
 
 
 @pytest.mark.parametrize("delivery", list(Delivery))

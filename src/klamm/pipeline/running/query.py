@@ -212,8 +212,11 @@ class Batches:
         if is_shared:
             batch.persist()
         try:
-            for sink in self._sinks:
-                sink.write(batch, batch_id)
+            were_read = [sink.write(batch, batch_id) for sink in self._sinks]
+            if not any(were_read):
+                # All sinks had this batch. Spark keeps the state of a batch only if its rows are computed, and without
+                # it no batch could follow.
+                batch.write.format("noop").mode("overwrite").save()
         finally:
             if is_shared:
                 batch.unpersist()

@@ -17,9 +17,20 @@ class Console:
         """It keeps nothing."""
 
     def write(self, batch: DataFrame, batch_id: int) -> bool:
-        print(f"{self._sink.label}, batch {batch_id}:")
-        batch.show(self._sink.rows, truncate=False)
-        return True
+        # Several sinks share what is computed once.
+        is_alone = not batch.is_cached
+        if is_alone:
+            batch.persist()
+        try:
+            print(f"{self._sink.label}, batch {batch_id}:")
+            batch.show(self._sink.rows, truncate=False)
+            if is_alone:
+                # Spark computes no more than it shows, but it keeps state only of a batch that was computed as a whole.
+                batch.write.format("noop").mode("overwrite").save()
+        finally:
+            if is_alone:
+                batch.unpersist()
+        return is_alone
 
     def close(self) -> None:
         """It keeps nothing."""

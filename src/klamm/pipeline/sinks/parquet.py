@@ -49,7 +49,7 @@ class ParquetFiles:
             was_first, self._is_first = self._is_first, False
             if was_first and folder.has(f"{staged}/{_WHOLE}"):
                 self._move(folder, staged, stem)
-                return True
+                return False
             if was_first and folder.has_match("*/" * len(self._sink.partition_by) + f"{stem}*"):
                 return False
         self._stage(batch, folder.path(staged))

@@ -16,6 +16,8 @@ from klamm.pipeline.spec.model.sources import RecordFormat
 
 VALUE = "value"
 HEADERS_TYPE = "array<struct<key:string,value:binary>>"
+# Spark's writer cuts blanks off the ends of texts otherwise; its reader keeps them.
+_AS_IT_IS = {"ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}
 _NESTED = (StructType, ArrayType, MapType, VariantType)
 
 
@@ -68,7 +70,9 @@ def _value(rows: DataFrame, sink: TopicSink) -> Column:
     if sink.format is RecordFormat.AVRO:
         assert sink.schema is not None, "the file's check asks for it"
         return to_avro(whole, sink.schema)
-    return (f.to_json if sink.format is RecordFormat.JSON else f.to_csv)(whole).cast("binary")
+    if sink.format is RecordFormat.JSON:
+        return f.to_json(whole).cast("binary")
+    return f.to_csv(whole, _AS_IT_IS).cast("binary")
 
 
 def _headers(column: str) -> Column:

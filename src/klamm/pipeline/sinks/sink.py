@@ -12,6 +12,6 @@ class Sink(Protocol):
         """Before the first batch of a run. The id is the checkpoint's: the same as long as the checkpoint lives."""
 
     def write(self, batch: DataFrame, batch_id: int) -> bool:
-        """True if the rows were written now, False if an earlier run had written this batch."""
+        """True if it went through all rows, False if not: an earlier run had them, or had written this batch."""
 
     def close(self) -> None: ...

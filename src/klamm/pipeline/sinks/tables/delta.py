@@ -7,7 +7,7 @@ same rows over themselves.
 from __future__ import annotations
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from klamm.pipeline.names import delta_path
 from klamm.pipeline.place import Place
@@ -31,12 +31,17 @@ class DeltaAppend:
         self._sink = sink
         self._path = delta_path(sink.table, place.warehouse)
         self._id = ""
+        self._is_first = True
 
     def open(self, query_id: str) -> None:
         # Several sinks of one query may share a table.
         self._id = f"{query_id}.{self._sink.label}"
+        self._is_first = True
 
     def write(self, batch: DataFrame, batch_id: int) -> bool:
+        # Only the first batch of a run can be a repetition, and Delta passes over it without a word.
+        was_first, self._is_first = self._is_first, False
+        before = self._version(batch.sparkSession) if was_first else None
         writer = batch.write.format("delta").mode("append").option("mergeSchema", "true")
         if self._sink.partition_by:
             writer = writer.partitionBy(*self._sink.partition_by)
@@ -46,11 +51,18 @@ class DeltaAppend:
         except AnalysisException as error:
             target, table = f"table {self._sink.table}", f"delta.{quoted(self._path)}"
             raise refusal(target, error, rows=batch, table=table) from None
-        # Delta skips without a word, so this is all that can be said.
-        return True
+        return not was_first or self._version(batch.sparkSession) != before
 
     def close(self) -> None:
         """The session is the runner's."""
+
+    def _version(self, spark: SparkSession) -> int | None:
+        try:
+            last = spark.sql(f"DESCRIBE HISTORY delta.{quoted(self._path)} LIMIT 1").first()
+        except AnalysisException:
+            # There is no table yet.
+            return None
+        return None if last is None else int(last["version"])
 
 
 class DeltaUpsert:
