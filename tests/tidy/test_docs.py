@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from klamm.base.settings.table import BROKER as SETTINGS
 from klamm.server.api_table import BROKER, CONTROLLER
 from tidy.reference_pages import HANDLERS, PAGES, ROOT
 
@@ -14,6 +15,13 @@ MARKDOWN = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 @pytest.mark.parametrize("name", PAGES)
 def test_generated_page_is_fresh(name: str) -> None:
     assert (ROOT / "docs" / name).read_text() == PAGES[name](), "run `make docs`"
+
+
+def test_every_setting_but_kafka_s_internal_ones_is_on_the_page_that_lists_all() -> None:
+    page = (ROOT / "docs" / "config.md").read_text()
+    wanted = {name for name, row in SETTINGS.items() if not row.hidden or name.startswith("klamm.")}
+
+    assert {name for name in wanted if f"| `{name}` |" not in page} == set()
 
 
 def test_every_handler_file_is_in_the_table_and_back() -> None:

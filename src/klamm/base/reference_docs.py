@@ -18,7 +18,7 @@ Written by `make docs` from `src/klamm/base/settings`; do not edit.
 The names, types, defaults and bounds are those of Apache Kafka 4.3. A `server.properties` of Kafka is read as it is;
 TOML means the same with dotted keys or tables (`[log]` and `segment.bytes = 1048576`). Flags (`--set key=value`) win over
 the environment (`KLAMM_LOG_SEGMENT_BYTES`), the environment wins over files, files win over defaults. A key that nobody
-knows is an error. Keys that begin with `listener.name.<listener>.` hold for one listener.
+knows is an error. Kafka's internal settings are taken, too, but not listed. Keys that begin with `listener.name.<listener>.` hold for one listener.
 
 **Acts** says whether klamm acts on a setting today. Where it says *no*, the value is checked, shown to clients, and
 nothing happens. **Change** says how a setting may change while the broker runs: not at all, for one broker, or for the
@@ -33,6 +33,14 @@ controller needs no socket. These values then take the place of the defaults. `k
 `$XDG_DATA_HOME/klamm` or `~/.local/share/klamm` where neither `log.dirs` nor `log.dir` is set.
 """
 
+_OURS = "klamm."
+_OURS_HEAD = """\
+## klamm's own
+
+Kafka does not have these; DescribeConfigs does not show them, because Kafka's clients do not expect them.
+
+"""
+
 
 def render_config() -> str:
     """docs/config.md."""
@@ -42,6 +50,8 @@ def render_config() -> str:
     ]
     parts += [_chapter("Topic settings", TOPIC.values(), change=False)]
     parts += [_chapter(title, rows) for title, rows in THEMES.items()]
+    own = [row for rows in THEMES.values() for row in rows if row.name.startswith(_OURS)]
+    parts += [_OURS_HEAD + _table(own)]
     parts += [
         _chapter("Only while the broker runs", quotas.DYNAMIC_ONLY),
         _chapter("Of the authorizer", security.AUTHORIZER),
@@ -71,7 +81,10 @@ def render_errors() -> str:
 
 
 def _chapter(title: str, rows: Iterable[Setting], *, change: bool = True) -> str:
-    shown = [row for row in rows if not row.hidden]
+    return f"## {title}\n\n" + _table((row for row in rows if not row.hidden), change=change)
+
+
+def _table(rows: Iterable[Setting], *, change: bool = True) -> str:
     columns = [
         "name",
         "type",
@@ -81,8 +94,8 @@ def _chapter(title: str, rows: Iterable[Setting], *, change: bool = True) -> str
         "acts",
         "what it does",
     ]
-    lines = [f"## {title}", "", f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
-    lines += [_row(declared, change=change) for declared in shown]
+    lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+    lines += [_row(declared, change=change) for declared in rows]
     return "\n".join(lines) + "\n"
 
 

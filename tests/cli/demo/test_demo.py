@@ -1,8 +1,10 @@
 """klamm demo: what `make run` shows. Its pipeline runs, and is checked, by `make run ONCE=1`, which CI calls."""
 
 import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,13 @@ from klamm.cli.demo.clicks import pages_of
 from support.brokers import free_port
 
 KLAMM = str(Path(sys.executable).with_name("klamm"))
+
+
+def until(lines: Iterable[str], start: str) -> Iterator[str]:
+    for line in lines:
+        yield line
+        if line.startswith(start):
+            return
 
 
 def test_once_shows_a_produce_and_a_consume_and_ends(klamm: Klamm, tmp_path: Path) -> None:
@@ -68,11 +77,12 @@ def test_it_stays_up_and_leaves_nothing_behind_when_stopped(tmp_path: Path) -> N
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        said = next(line for line in process.stdout if line.startswith("The broker listens on"))
+        lines = list(until(process.stdout, "The broker listens on"))
         process.send_signal(signal.SIGTERM)
         rest, err = process.communicate()
 
-    assert address in said
+    assert lines[-3:-1] == ["It works.\n", "\n"]
+    assert address in lines[-1]
     assert (process.returncode, rest, err) == (0, "\nStopping.\n", "")
 
 
@@ -83,3 +93,14 @@ def test_broker_that_cannot_start_ends_the_demo(klamm: Klamm, tmp_path: Path) ->
 
     assert answer.code == 1
     assert "the broker did not start" in answer.err
+
+
+def test_port_that_is_taken_is_told_with_what_helps_the_demo(klamm: Klamm, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+
+        answer = klamm("demo", "--port", port, "--data", str(tmp_path / "data"))
+
+    assert answer.code == 1
+    assert "make run PORT=0" in answer.err
+    assert "klamm demo --port 0" in answer.err

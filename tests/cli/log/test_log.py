@@ -188,6 +188,27 @@ def test_torn_end_is_found(klamm: Klamm, partition: Path) -> None:
     file.write_bytes(file.read_bytes() + a_batch(7, b"torn")[:-1])
 
     assert len(problems(klamm, partition)) == 1
+    assert "a torn end is cut when the broker starts" in klamm("log", "verify", str(partition)).err
+
+
+def test_damage_in_the_middle_is_not_called_a_torn_end(klamm: Klamm, partition: Path) -> None:
+    whole = {name: (partition / f"{name}.log").read_bytes() for name in (FIRST, SECOND)}
+    # A flipped bit; a length that leads beyond the file with a batch behind it that the index knows; half a first segment.
+    damages = (
+        (FIRST, lambda data: data[:70] + bytes([data[70] ^ 1]) + data[71:]),
+        (FIRST, lambda data: data[:8] + b"\x7f" + data[9:]),
+        (FIRST, lambda data: data[:-3]),
+        (SECOND, lambda data: data[:16] + b"\x09" + data[17:]),
+    )
+    for name, damage in damages:
+        for each, data in whole.items():
+            (partition / f"{each}.log").write_bytes(damage(data) if each == name else data)
+
+        answer = klamm("log", "verify", str(partition))
+
+        assert answer.code == 1
+        assert "torn end" not in answer.err
+        assert "no start of the broker repairs this" in answer.err
 
 
 @pytest.mark.parametrize(

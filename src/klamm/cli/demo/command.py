@@ -63,10 +63,9 @@ def demo(
         _broker(place) as (process, address),
     ):
         _show(address)
-        if not no_spark:
-            _show_pipeline_if_possible(address, Path(folder), must_work=once)
+        works = no_spark or _show_pipeline_if_possible(address, Path(folder), must_work=once)
+        print("\nIt works." if works else "\nThe broker works; the pipeline does not yet.")
         if once:
-            print("\nIt works.")
             return
         try:
             print(
@@ -93,7 +92,8 @@ def _broker(place: Sequence[str]) -> Iterator[tuple[subprocess.Popen[str], str]]
             if not line:
                 # It has said why on stderr, which is ours too.
                 raise CommandError(
-                    "the broker did not start", hint="klamm doctor; or --port 0, --data DIR"
+                    "the broker did not start",
+                    hint="`make run PORT=0` or `klamm demo --port 0` takes a free port; --data DIR another directory",
                 )
             ready = json.loads(line)
             print(
@@ -132,17 +132,19 @@ def _show(address: str) -> None:
         )
 
 
-def _show_pipeline_if_possible(address: str, folder: Path, *, must_work: bool) -> None:
-    """Without Spark, or without what it needs, the broker is still worth showing."""
+def _show_pipeline_if_possible(address: str, folder: Path, *, must_work: bool) -> bool:
+    """Without Spark, or without what it needs, the broker is still worth showing. False if the pipeline failed."""
     if missing := _missing_for_spark():
         print(f"\nThere is more to see, a pipeline on Spark: {missing}", flush=True)
-        return
+        return True
     try:
         _show_pipeline(address, folder)
     except CommandError as failure:
         if must_work:
             raise
         complain(failure)
+        return False
+    return True
 
 
 def _missing_for_spark() -> str | None:

@@ -70,9 +70,12 @@ def verify_command(
     problems = [problem for report in reports for problem in report.problems]
     if problems:
         show(problems, output, title="\nProblems")
+        torn = all(report.is_torn for report in reports if report.problems)
         raise CommandError(
             f"{len(problems)} problems in {len(directories)} partitions",
-            hint="stop the broker before you verify its log; a torn end is cut at its next start",
+            hint="stop the broker before you verify its log; a torn end is cut when the broker starts"
+            if torn
+            else "no start of the broker repairs this; `klamm log dump --records` shows what can still be read",
         )
 
 

@@ -20,7 +20,7 @@ from klamm.cli.output import Row
 from klamm.log.index import offset_index, time_index, txn_index
 from klamm.log.state import producer_snapshot
 from klamm.log.state.epochs import LeaderEpochs
-from klamm.protocol.records.batch import check_crc
+from klamm.protocol.records.batch import PartialBatch, check_crc
 from klamm.protocol.records.control import read_end_marker
 from klamm.protocol.records.reader import read_records
 
@@ -36,6 +36,13 @@ class Report:
     start_offset: int | None = None
     end_offset: int = 0
     problems: list[Row] = field(default_factory=list)
+    # The last segment ends within a batch.
+    ends_early: bool = False
+
+    @property
+    def is_torn(self) -> bool:
+        """Nothing is wrong but the end, which a broker that starts cuts off. An index that knows of more says otherwise."""
+        return self.ends_early and len(self.problems) == 1
 
     def blame(self, path: Path, problem: str) -> None:
         self.problems.append({"file": str(path), "problem": problem})
@@ -117,6 +124,8 @@ def _check_segment(path: Path, epochs: LeaderEpochs, report: Report, *, deep: bo
         )
     report.end_offset = max(segment.base, report.end_offset)
     epoch = -1
+    # Only the last segment can be torn.
+    report.ends_early = False
     try:
         for batch in files.walk(files.contents(path)):
             for problem in _misplaced(batch, report.end_offset, epoch, epochs):
@@ -128,6 +137,9 @@ def _check_segment(path: Path, epochs: LeaderEpochs, report: Report, *, deep: bo
             if report.start_offset is None:
                 report.start_offset = batch.header.base_offset
             epoch = batch.header.leader_epoch
+    except PartialBatch as error:
+        report.ends_early = True
+        report.blame(path, str(error))
     except CorruptFrame as error:
         report.blame(path, str(error))
     return segment

@@ -60,6 +60,10 @@ class Codec(IntEnum):
 _CODECS = tuple(Codec)
 
 
+class PartialBatch(CorruptFrame):
+    """The bytes end before the batch does."""
+
+
 class BatchHeader(NamedTuple):
     """The header as it stands in the bytes; absent producer, sequence and timestamps stay -1."""
 
@@ -143,7 +147,7 @@ def batches(
         if size is None or at + size > end:
             if partial_end:
                 return
-            raise CorruptFrame(f"the batch at byte {at} runs past the end of the data")
+            raise PartialBatch(f"the batch at byte {at} runs past the end of the data")
         yield read_header(view, at), view[at : at + size]
         at += size
 
