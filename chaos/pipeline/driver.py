@@ -43,16 +43,16 @@ def _tell(**facts: object) -> None:
 
 
 class _BatchTeller:
-    """Reports come by the clock; a line is printed when a batch has ended since the last one."""
+    """Reports come by the clock; a line is printed when a batch of a query has ended since the last one."""
 
     def __init__(self) -> None:
-        self._last: int | None = None
+        self._last: dict[str, int] = {}
 
     def __call__(self, report: Report) -> None:
-        [query] = report.queries
-        if query.batch_id is not None and query.batch_id != self._last:
-            self._last = query.batch_id
-            _tell(batch=query.batch_id)
+        for query in report.queries:
+            if query.batch_id is not None and query.batch_id != self._last.get(query.name):
+                self._last[query.name] = query.batch_id
+                _tell(batch=query.batch_id)
 
 
 if __name__ == "__main__":
