@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
+import klamm.cli
 from cli.commands import Klamm
+from cli.hostile.option_table import table
 from klamm import __version__
 from klamm.cli.app import COMMANDS
 from support.brokers import free_port
 
+CLI = Path(klamm.cli.__file__).parent
 KLAMM = str(Path(sys.executable).with_name("klamm"))
 
 
@@ -44,6 +47,26 @@ def test_every_command_explains_itself(klamm: Klamm, name: str) -> None:
 
     assert answer.code == 0
     assert answer.text.lower().startswith(f"usage: klamm {name}")
+
+
+# Their files are named after what they do.
+OTHERWISE = {"pipeline"}
+
+
+@pytest.mark.parametrize(
+    "words", [words for words in table() if words[0] not in OTHERWISE], ids=" ".join
+)
+def test_command_is_found_by_its_name(words: tuple[str, ...]) -> None:
+    """`klamm group reset-offsets` is cli/group/reset_offsets.py, `klamm topic create` is in cli/topic.py."""
+    folders = {CLI, *(path for path in CLI.iterdir() if path.is_dir())}
+    alone = {folder / f"{words[0]}.py" for folder in folders} | {CLI / words[0] / "command.py"}
+    own = {CLI / words[0] / f"{words[-1].replace('-', '_')}.py"}
+
+    assert [
+        path
+        for path in (alone if len(words) == 1 else {CLI / f"{words[0]}.py"} | own)
+        if path.exists()
+    ]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from klamm.cli.connect import (
     partitions_of,
     run_typer,
 )
-from klamm.cli.group import reading
+from klamm.cli.group import consume as membership
 from klamm.cli.offsets import BEGINNING, END, Range, Span, parse_range, resolve
 from klamm.cli.output import (
     CommandError,
@@ -122,10 +122,10 @@ def consume(
     if group is not None and begin is not None:
         for topic in topics:
             partitions_of(admin, topic)
-        settings = reading.settings(group, begin=begin, uncommitted=uncommitted)
+        settings = membership.settings(group, begin=begin, uncommitted=uncommitted)
         with _consumer(cluster, settings, may_wait=not exit_at_end) as consumer:
-            batches = reading.member_batches(consumer, topics, stop_at_end=exit_at_end)
-            commit = partial(reading.commit, consumer)
+            batches = membership.member_batches(consumer, topics, stop_at_end=exit_at_end)
+            commit = partial(membership.commit, consumer)
             print_batches(batches, printer, count=count, printed=commit)
         return
     places = [

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from klamm.cli.group.command import lag as show_group_lag
+from klamm.cli.group.lag import lag as show_group_lag
 from klamm.cli.output import CommandError, Format, Json, Row, format_or_default, show
 from klamm.cli.pipeline.targets import Target
 from klamm.cli.pipeline.words import age, clock, moment, rate, took

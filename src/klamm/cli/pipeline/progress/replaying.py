@@ -12,7 +12,7 @@ from pathlib import Path
 
 from klamm.base.ids import TopicPartition
 from klamm.cli.connect import ANSWER_TIMEOUT_S, Cluster, answer, cluster_metadata, partitions_of
-from klamm.cli.group.looking import committed
+from klamm.cli.group.lag import committed
 from klamm.cli.offsets import BEGINNING, END, Kind, Position, ask
 from klamm.cli.output import CommandError, Row, UsageError
 from klamm.cli.pipeline.progress.choosing import Choice

@@ -1,15 +1,39 @@
-"""Where a group is to read from next: which partitions, and which offset of each."""
+"""`klamm group reset-offsets`: where a group is to read from next, which partitions and which offset of each."""
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
 
 from klamm.base.ids import TopicPartition
-from klamm.cli.connect import ANSWER_TIMEOUT_S, answer, explain, partitions_of
+from klamm.cli.connect import (
+    ANSWER_TIMEOUT_S,
+    DEFAULT_BOOTSTRAP,
+    INT64_MAX,
+    Bootstrap,
+    Cluster,
+    Output,
+    Properties,
+    answer,
+    check_names,
+    explain,
+    partitions_of,
+)
+from klamm.cli.group.arguments import Group
+from klamm.cli.group.describe import check_has_no_members, described
+from klamm.cli.group.lag import committed
 from klamm.cli.offsets import BEGINNING, END, Kind, Position, ask, parse_range
-from klamm.cli.output import CommandError, UsageError, notice
+from klamm.cli.output import (
+    CommandError,
+    Row,
+    UsageError,
+    notice,
+    show,
+)
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -22,6 +46,75 @@ _ISO_DURATION = re.compile(
 )
 _SHORT_DURATION = re.compile(r"(\d{1,12})([smhd])", re.ASCII)
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
+
+def reset_offsets(
+    group: Group,
+    topics: Annotated[
+        list[str] | None,
+        typer.Option("--topic", "-t", metavar="TOPIC[:N,...]", help="May be repeated."),
+    ] = None,
+    all_topics: Annotated[
+        bool, typer.Option("--all-topics", help="All that the group has committed for.")
+    ] = False,
+    to_earliest: Annotated[
+        bool, typer.Option("--to-earliest", help="To the first record.")
+    ] = False,
+    to_latest: Annotated[bool, typer.Option("--to-latest", help="After the last record.")] = False,
+    to_offset: Annotated[
+        int | None, typer.Option("--to-offset", min=0, max=INT64_MAX, help="To this offset.")
+    ] = None,
+    shift_by: Annotated[
+        int | None,
+        typer.Option(
+            "--shift-by", min=-INT64_MAX, max=INT64_MAX, help="Forward, or back if negative."
+        ),
+    ] = None,
+    to_datetime: Annotated[
+        str | None, typer.Option("--to-datetime", help="2024-05-01T10:00; UTC unless it says.")
+    ] = None,
+    by_duration: Annotated[
+        str | None, typer.Option("--by-duration", help="As long ago as this: 2h, PT2H.")
+    ] = None,
+    execute: Annotated[
+        bool, typer.Option("--execute", help="Do it; otherwise only show what would be done.")
+    ] = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    properties: Properties = None,
+    output: Output = None,
+) -> None:
+    """Move the offsets of a group that has no members. Shows what it would do, unless told to --execute."""
+    check_names("group", [group], may_be_empty=True)
+    target = parse_target(
+        to_earliest=to_earliest,
+        to_latest=to_latest,
+        to_offset=to_offset,
+        shift_by=shift_by,
+        to_datetime=to_datetime,
+        by_duration=by_duration,
+        now_ms=int(time.time() * 1000),
+    )
+    admin = Cluster.at(bootstrap, properties).admin()
+    current = committed(admin, group)
+    places = chosen(admin, topics or (), all_topics, current)
+    check_has_no_members(described(admin, [group])[group], "cannot be reset")
+    offsets = plan(admin, places, target, current)
+    if execute:
+        carry_out(admin, group, offsets)
+    rows: list[Row] = [
+        {
+            "group": group,
+            "topic": place.topic,
+            "partition": place.partition,
+            "committed": current.get(place),
+            "new_offset": offset,
+            "reset": execute,
+        }
+        for place, offset in offsets.items()
+    ]
+    show(rows, output)
+    if not execute and rows:
+        notice("nothing was changed; --execute does it")
 
 
 class Target(NamedTuple):
