@@ -145,3 +145,12 @@ def test_hostile_values_get_an_answer_and_no_traceback(command: Words, broker: s
             assert answer.code == 0 or answer.err or answer.out, "it says nothing"
 
     check()
+
+
+@pytest.mark.parametrize("name", ["", "a b", "é", "x" * 300])
+@pytest.mark.usefixtures("nowhere")
+def test_table_of_what_is_no_topic_is_wrong_usage(name: str, broker: str) -> None:
+    answer = run(["table", "-b", broker, "--", name], Stdout.PIPE)
+
+    assert answer.code == 2
+    assert "a topic's name" in answer.err

@@ -115,6 +115,27 @@ def test_replay_sets_the_progress_aside_and_the_next_run_starts_there(
     assert isinstance(runs.start_override(name), FromTime)
 
 
+def test_replay_says_of_which_progress_it_speaks(
+    ask: Klamm, name: str, file: str, checkpoint: Path, home: Path
+) -> None:
+    """The last run had a checkpoint of its own, which a replay without --checkpoint does not touch."""
+    elsewhere = home / "elsewhere"
+    last = runs.run_of_this_process(
+        name, bootstrap="", master="", checkpoint=str(elsewhere), warehouse=""
+    )
+    with runs.registered(last):
+        pass
+
+    shown = ask("replay", file, "--from", "earliest")
+    other = ask("replay", file, "--from", "earliest", "--execute")
+    same = ask("replay", file, "--from", "earliest", "--execute", "--checkpoint", str(elsewhere))
+
+    warning = f"its last run kept its progress in {elsewhere}: --checkpoint {elsewhere}"
+    assert [warning in each.err for each in (shown, other, same)] == [True, True, False]
+    assert f"the next run that keeps its progress in {checkpoint} starts there" in other.err
+    assert f"the next run that keeps its progress in {elsewhere} starts there" in same.err
+
+
 def test_replay_from_a_time_after_the_last_record_begins_with_the_next(
     ask: Klamm, file: str
 ) -> None:

@@ -31,7 +31,7 @@ from klamm.pipeline.spec import (
     parse,
     to_dict,
 )
-from klamm.pipeline.spec.model.values import NAME, TABLE
+from klamm.pipeline.spec.model.values import NAME, TABLE, TOPIC
 from klamm.pipeline.spec.problems import nearest
 
 app = command_group("Keep a topic as an Iceberg table.")
@@ -68,6 +68,8 @@ def table(
 
     The next call goes on where this one stopped, with the same columns unless --schema names others.
     """
+    if not re.fullmatch(TOPIC.form or "", topic):
+        raise UsageError(f"{topic[:60]!r} is not {TOPIC.words}")
     if schema is not None:
         check_columns(schema, format)
     if name is not None and not re.fullmatch(TABLE.form or "", name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -35,11 +36,13 @@ from klamm.cli.pipeline.targets import (
     Execute,
     NameOrFile,
     PipelineFile,
+    Target,
     check_spark_is_installed,
     find,
     read_pipeline,
     target_of,
 )
+from klamm.pipeline.running.checkpoint import local_path
 
 
 def replay(
@@ -80,6 +83,7 @@ def replay(
         rows = replay_rows(cluster, pipeline, start, folder, chosen, done=does_it)
         aside = start_again(target, folder, start, chosen) if does_it else None
     show(rows, output)
+    _warn_of_other_progress(target, folder)
     if not does_it:
         notice("nothing was changed; --execute does it, --run also runs the pipeline")
         return
@@ -88,7 +92,14 @@ def replay(
     if run_now:
         run_file(file, Wishes(bootstrap=bootstrap, checkpoint=checkpoint, output=output))
     else:
-        notice(f"the next run of {target.name} starts there")
+        notice(f"the next run that keeps its progress in {folder} starts there")
+
+
+def _warn_of_other_progress(target: Target, folder: Path) -> None:
+    """Who ran it with --checkpoint and asks without would hear of a start that the next such run does not know."""
+    last = target.run.checkpoint if target.run is not None else str(folder)
+    if local_path(last) != folder:
+        notice(f"its last run kept its progress in {last}: --checkpoint {last} is for that one")
 
 
 def reset(
