@@ -31,9 +31,15 @@ def a_partition(isr, leader, *, replicas=(1, 2, 3), elr=(), last_known=()):
     )
 
 
-def leave(partition, broker, rules=WITH_ELR, dead=()):
+def leave(partition, broker, rules=WITH_ELR, dead=(), *, has_crashed=False):
     record = without_broker(
-        TOPIC, 0, partition, broker, rules=rules, is_active=lambda each: each not in (broker, *dead)
+        TOPIC,
+        0,
+        partition,
+        broker,
+        rules=rules,
+        is_active=lambda each: each not in (broker, *dead),
+        has_crashed=has_crashed,
     )
     return partition if record is None else changed_partition(partition, record)
 
@@ -76,8 +82,33 @@ def test_below_the_minimum_those_who_left_stay_eligible():
     after = leave(a_partition((1, 2), 1), 2)
     assert (after.isr, after.elr, after.last_known_elr) == ((1,), (2,), ())
 
-    last = leave(after, 1)
+    last = leave(after, 1, dead=(2,))
     assert (last.leader, last.isr, last.elr, last.last_known_elr) == (-1, (), (1, 2), (1,))
+
+
+def test_a_broker_that_crashed_does_not_stay_eligible():
+    after = leave(a_partition((1, 2), 1), 2, has_crashed=True)
+
+    assert (after.leader, after.isr, after.elr) == (1, (1,), ())
+
+
+def test_a_broker_that_crashed_as_the_last_one_is_remembered_as_the_last_leader():
+    after = leave(a_partition((1,), 1, elr=(2,)), 1, dead=(2,), has_crashed=True)
+
+    assert (after.leader, after.isr, after.elr, after.last_known_elr) == (-1, (), (2,), (1,))
+
+
+def test_an_eligible_replica_that_crashed_is_not_eligible_any_more():
+    after = leave(a_partition((1,), 1, elr=(2, 3)), 2, has_crashed=True)
+
+    assert (after.leader, after.isr, after.elr) == (1, (1,), (3,))
+
+
+def test_a_living_eligible_replica_leads_when_the_last_member_of_the_isr_leaves():
+    after = leave(a_partition((1,), 1, elr=(2, 3)), 1, dead=(2,))
+
+    assert (after.leader, after.isr, after.elr, after.last_known_elr) == (3, (3,), (1, 2), ())
+    assert after.leader_recovery_state == 0
 
 
 def test_at_the_minimum_nobody_needs_to_be_eligible():

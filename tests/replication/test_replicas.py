@@ -235,6 +235,20 @@ def test_a_directory_that_no_topic_claims_is_set_aside() -> None:
     assert some_replicas(disk).load(an_image(a_topic("kept", SECOND_ID)), NOW).strays == []
 
 
+def test_an_image_older_than_the_registration_sets_nothing_aside() -> None:
+    disk = a_disk()
+    before = some_replicas(disk)
+    apply(before, a_topic("new", partitions=2), a_topic("old", SECOND_ID))
+    replicas = some_replicas(disk)
+
+    loaded = replicas.load(an_image(a_topic("old", SECOND_ID)), NOW, is_current=False)
+
+    assert loaded.strays == []
+    apply(replicas, a_topic("new", partitions=2))
+    assert [name for name in disk.listdir("/data") if name.endswith("-stray")] == []
+    assert replicas.find("new", 1) is not None
+
+
 def test_the_log_of_a_topic_that_was_made_again_meanwhile_is_set_aside() -> None:
     """A crash came between the deletion in the metadata log and that of the files."""
     disk = a_disk()

@@ -158,7 +158,7 @@ def _registration(request: BrokerRegistrationRequest, epoch: int) -> RegisterBro
 def _end_incarnation(image: ClusterImage, broker: BrokerImage, is_clean: bool) -> Iterator[object]:
     """Fence it if nobody has yet; after a crash, do not count on what it may have lost."""
     if not broker.is_fenced:
-        yield from _leave(image, broker.broker_id)
+        yield from _leave(image, broker.broker_id, has_crashed=not is_clean)
         return
     if not is_clean:
         for topic, index, partition in _partitions_of(image, broker.broker_id):
@@ -166,7 +166,7 @@ def _end_incarnation(image: ClusterImage, broker: BrokerImage, is_clean: bool) -
                 yield record
 
 
-def _leave(image: ClusterImage, broker_id: int) -> Iterator[object]:
+def _leave(image: ClusterImage, broker_id: int, *, has_crashed: bool = False) -> Iterator[object]:
     def is_active(other: int) -> bool:
         found = image.brokers.get(other)
         return other != broker_id and found is not None and found.is_active
@@ -179,6 +179,7 @@ def _leave(image: ClusterImage, broker_id: int) -> Iterator[object]:
             broker_id,
             rules=_rules(image, topic.name),
             is_active=is_active,
+            has_crashed=has_crashed,
         )
         if record:
             yield record

@@ -44,33 +44,46 @@ def without_broker(
     *,
     rules: Rules,
     is_active: Callable[[int], bool],
+    has_crashed: bool = False,
 ) -> PartitionChangeRecord | None:
-    """The broker is gone: it leaves the ISR, and another member leads in its stead."""
-    if broker_id not in partition.isr and partition.leader != broker_id:
+    """The broker is gone: it leaves the ISR, and another member leads in its stead, or an eligible one if none is left.
+
+    has_crashed: it is known to have stopped without flushing, so it may have lost what was committed.
+    """
+    is_eligible = broker_id in partition.elr and has_crashed
+    if broker_id not in partition.isr and partition.leader != broker_id and not is_eligible:
         return None
     isr = tuple(each for each in partition.isr if each != broker_id)
+    elr: tuple[int, ...] = ()
+    if rules.is_elr_enabled:
+        elr = _still_eligible(partition, isr, broker_id if has_crashed else None, rules)
     change = PartitionChangeRecord(topic_id=topic_id, partition_id=index)
     if partition.leader == broker_id:
-        leaders = (each for each in partition.replicas if each in isr and is_active(each))
-        change.leader = next(leaders, NO_LEADER)
+        able = [each for each in partition.replicas if is_active(each)]
+        from_isr = [each for each in able if each in isr]
+        from_elr = [each for each in able if each in elr]
+        change.leader = next(iter([*from_isr, *from_elr]), NO_LEADER)
+        if change.leader != NO_LEADER and not from_isr:
+            isr, elr = (change.leader,), tuple(each for each in elr if each != change.leader)
     if rules.is_elr_enabled:
-        _keep_eligible(partition, isr, change, rules)
+        if elr != partition.elr:
+            change.eligible_leader_replicas = list(elr)
+        if not isr and partition.last_known_elr != (partition.leader,):
+            change.last_known_elr = [partition.leader]
     # Without an ELR the last member stays in the ISR: it alone is known to have everything.
-    if isr or rules.is_elr_enabled:
+    if isr != partition.isr and (isr or rules.is_elr_enabled):
         change.isr = list(isr)
     return change
 
 
-def _keep_eligible(
-    partition: PartitionImage, isr: tuple[int, ...], change: PartitionChangeRecord, rules: Rules
-) -> None:
-    enough = len(isr) >= min(rules.min_isr, len(partition.replicas))
-    known = () if enough else (*partition.elr, *partition.isr)
-    eligible = sorted({each for each in known if each not in isr})
-    if tuple(eligible) != partition.elr:
-        change.eligible_leader_replicas = eligible
-    if not isr and partition.last_known_elr != (partition.leader,):
-        change.last_known_elr = [partition.leader]
+def _still_eligible(
+    partition: PartitionImage, isr: tuple[int, ...], crashed: int | None, rules: Rules
+) -> tuple[int, ...]:
+    """Who left the ISR while it was, or is now, below the minimum: nothing was committed without them."""
+    if len(isr) >= min(rules.min_isr, len(partition.replicas)):
+        return ()
+    known = {*partition.elr, *partition.isr} - {*isr, crashed}
+    return tuple(sorted(each for each in known if each is not None))
 
 
 def with_broker(

@@ -69,8 +69,12 @@ class Replicas:
 
     # -- following the metadata -------------------------------------------------------------------------------------
 
-    def load(self, image: ClusterImage, now: int) -> Loaded:
-        """Open everything that the image gives this broker."""
+    def load(self, image: ClusterImage, now: int, *, is_current: bool = True) -> Loaded:
+        """Open everything that the image gives this broker.
+
+        is_current: the image is as new as the broker's registration. An older one does not know topics that exist, and
+        what it does not know is left where it is.
+        """
         on_disk: dict[tuple[str, int], LogDirectory] = {}
         for directory in self.directories:
             directory.remove_deleted()
@@ -80,7 +84,7 @@ class Replicas:
         problems = [problem for topic in topics for problem in self.apply_topic(image, topic, now)]
         known = self._partitions.keys() | self._unreadable
         for name in on_disk:
-            if name not in known:
+            if name not in known and is_current:
                 self._strays.append(self._home.pop(name).set_aside(TopicPartition(*name)))
         return Loaded(self._strays, problems)
 

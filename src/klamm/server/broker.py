@@ -20,6 +20,7 @@ from klamm.replication.partition import Partition
 from klamm.replication.replicas import Replicas
 from klamm.replication.waiting import Waiting
 from klamm.server.api_table import BROKER, CONTROLLER, ServedApi, served
+from klamm.server.auto_topic_creation import AutoTopicCreation
 from klamm.server.coordination.coordinators import group_coordinator, transaction_coordinator
 from klamm.server.coordination.internal_topics import InternalTopics
 from klamm.server.coordination.markers import MarkerWriter
@@ -71,6 +72,7 @@ class Broker:
         self.metadata_answers = MetadataAnswers()
         self.producer_ids = ProducerIds(quorum)
         self.internal_topics = InternalTopics(settings, quorum)
+        self.auto_creation = AutoTopicCreation(self)
         self.groups = group_coordinator(self, settings, world.chance)
         self.transactions = transaction_coordinator(self, settings, world.chance)
         self.markers = MarkerWriter(self)
@@ -104,7 +106,8 @@ class Broker:
         return topic_settings(self.settings, dynamic, image.config(ResourceType.TOPIC, topic))
 
     def load(self) -> None:
-        loaded = self.replicas.load(self.image, self.clock.wall())
+        is_current = self.image.offset >= self.quorum.broker_epoch
+        loaded = self.replicas.load(self.image, self.clock.wall(), is_current=is_current)
         for stray in loaded.strays:
             log.warning("set aside a directory that belongs to no topic: path=%s", stray)
         for problem in loaded.problems:

@@ -98,7 +98,9 @@ def test_an_unknown_topic_stays_unknown_if_the_client_wants_it_so(
 def test_a_topic_is_created_for_who_asks_for_it(
     client: WireClient, new_name: str, version: int
 ) -> None:
-    # klamm waits until it is there; Kafka sends the client away once.
+    first = ask(client, new_name, version=version, allow_auto_topic_creation=True)
+    assert errors(first) == {new_name: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+
     def look() -> Any:
         (told,) = ask(client, new_name, version=version, allow_auto_topic_creation=True).topics
         assert (told.error_code, len(told.partitions)) == (0, 1)

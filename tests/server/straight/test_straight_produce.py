@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from klamm.base.errors import ErrorCode
 from klamm.protocol.messages.produce import ProduceRequest
 from klamm.protocol.records.batch import Codec
+from klamm.replication.partition import Partition
 from klamm.server.network.connection import Answer
 from klamm.server.straight.produce import StraightProduce
 from server.asking import (
@@ -267,3 +269,29 @@ def test_settings_that_change_hold_for_the_next_batch(
     assert refused.responses[0].partition_responses[0].error_code == 10
     assert offset_at(client, topic, -1) == 1
     assert [answer is not None for answer in answered] == [True, False]
+
+
+@pytest.mark.parametrize("version", [8, 12])
+def test_a_bug_that_hits_one_batch_is_told_for_that_one_and_the_others_are_acknowledged(
+    client: WireClient, make_topic: MakeTopic, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    topic = make_topic(partitions=3)
+    whole = Partition.append
+
+    def broken(self: Partition, *args: object, **kwargs: object) -> object:
+        if self.name.partition == 1:
+            raise RuntimeError("a bug")
+        return whole(self, *args, **kwargs)
+
+    monkeypatch.setattr(Partition, "append", broken)
+    request = a_produce_of((topic, [(index, a_batch(b"x")) for index in range(3)]), acks=-1)
+
+    (answer,) = client.ask(request, version).responses
+
+    assert [(each.index, each.error_code) for each in answer.partition_responses] == [
+        (0, 0),
+        (1, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (2, 0),
+    ]
+    monkeypatch.undo()
+    assert append(client, topic, b"y") == 1

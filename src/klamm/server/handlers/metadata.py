@@ -1,7 +1,7 @@
 """Metadata (3), v0-13: brokers, the controller, and the topics a client asks about.
 
-A topic that does not exist is created if both the client and auto.create.topics.enable allow it; the answer waits for
-the creation instead of sending the client away with an error once.
+A topic that does not exist is created if both the client and auto.create.topics.enable allow it. The answer does not
+wait for that: as from Kafka the client hears UNKNOWN_TOPIC_OR_PARTITION, and asks again.
 v0   an empty list means all topics; later null does
 v4   the client says whether topics may be created
 v10  topic ids in the answer (KIP-516); v12: topics asked for by id
@@ -17,7 +17,6 @@ from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import ZERO_UUID
 from klamm.controller.names import problem_of_name
 from klamm.metadata.image import ClusterImage, TopicImage
-from klamm.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from klamm.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -26,9 +25,7 @@ from klamm.protocol.messages.metadata import (
 )
 from klamm.server.addresses import addresses_for
 from klamm.server.authorized import CLUSTER_OPERATIONS, NOT_ASKED
-from klamm.server.call import Call, EncodedBody, Later, Steps
-from klamm.server.coordination.internal_topics import declaration
-from klamm.server.heavy.portions import create_topics
+from klamm.server.call import Call, EncodedBody, Steps
 from klamm.server.metadata_answers import encode_topic, splice_topics, unknown_topic
 
 # Before, a request can hold an id but must not.
@@ -39,28 +36,13 @@ _STEP = 32
 _MOST_CREATED = 1000
 
 
-def handle(request: MetadataRequest, call: Call) -> Steps | Later:
+def handle(request: MetadataRequest, call: Call) -> Steps:
     if call.version < _FIRST_BY_ID and not all(map(_is_by_name, request.topics or ())):
         raise ApiError(ErrorCode.INVALID_REQUEST)
     missing = _to_create(request, call)
     if missing:
-        return _create_and_answer(missing, request, call)
-    return _answer(request, call, {})
-
-
-async def _create_and_answer(names: list[str], request: MetadataRequest, call: Call) -> Steps:
-    settings = call.broker.settings
-    creation = CreateTopicsRequest(
-        topics=[
-            declaration(name, settings)
-            or CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
-            for name in names
-        ]
-    )
-    response = await create_topics(creation, call)
-    # A topic that exists by now was created by another client, a moment ago.
-    refused = {topic.name: topic.error_code for topic in response.topics if topic.error_code}
-    return _answer(request, call, refused)
+        call.broker.auto_creation.create(missing)
+    return _answer(request, call)
 
 
 def fail(request: MetadataRequest, error: ApiError, version: int) -> MetadataResponse:
@@ -95,7 +77,7 @@ def _to_create(request: MetadataRequest, call: Call) -> list[str]:
     return list(islice(missing, _MOST_CREATED))
 
 
-def _answer(request: MetadataRequest, call: Call, errors: dict[str, int]) -> Steps:
+def _answer(request: MetadataRequest, call: Call) -> Steps:
     image = call.broker.image
     version = call.version
     with_operations = version >= 8 and request.include_topic_authorized_operations
@@ -112,7 +94,7 @@ def _answer(request: MetadataRequest, call: Call, errors: dict[str, int]) -> Ste
             if known is not None:
                 topics.append(answers.topic(image, known, version, with_operations))
             else:
-                name, error = _why_unknown(asked, errors)
+                name, error = _why_unknown(asked)
                 unknown = unknown_topic(
                     name, error, asked.topic_id, with_operations=with_operations
                 )
@@ -137,13 +119,13 @@ def _find(image: ClusterImage, asked: MetadataRequestTopic) -> TopicImage | None
     return image.topics_by_name.get(asked.name or "")
 
 
-def _why_unknown(asked: MetadataRequestTopic, errors: dict[str, int]) -> tuple[str | None, int]:
+def _why_unknown(asked: MetadataRequestTopic) -> tuple[str | None, int]:
     if asked.topic_id != ZERO_UUID:
         return None, ErrorCode.UNKNOWN_TOPIC_ID
     name = asked.name or ""
     if problem_of_name(name):
         return name, ErrorCode.INVALID_TOPIC_EXCEPTION
-    return name, errors.get(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    return name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _without_topics(call: Call, with_operations: bool) -> MetadataResponse:

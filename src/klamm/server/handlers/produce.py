@@ -11,6 +11,7 @@ acks=0 has no answer: an error closes the connection, which is all the client ca
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,8 @@ from klamm.server.network.connection import PARKED, Parked
 
 if TYPE_CHECKING:
     from klamm.coordinator.transaction.shard import Verdicts
+
+logger = logging.getLogger(__name__)
 
 _FIRST_WITH_ZSTD = 7
 _FIRST_THAT_ADDS = 12
@@ -149,6 +152,7 @@ def _acknowledge(
         return None
     unflushed = _unflushed(request, call)
     if unflushed:
+        # timeout_ms is for the wait for other replicas; Kafka does not apply it to its fsync either.
         logs = [partition.log for partition in unflushed.values()]
         call.broker.flusher.flush(
             logs, lambda failed: call.finish(_after_flush(response, unflushed, failed))
@@ -195,6 +199,8 @@ def _append(
         appended = partition.append(records, acks=request.acks, now=call.now.wall)
     except ApiError as e:
         return refusal(data.index, e, log)
+    except Exception as e:  # noqa: BLE001 - a bug: the batches before it are in their logs, and answered
+        return refusal(data.index, as_told(e, log), log)
     call.broker.appended(partition)
     return PartitionProduceResponse(
         index=data.index,
@@ -202,6 +208,14 @@ def _append(
         log_append_time_ms=appended.append_time,
         log_start_offset=partition.log.start_offset,
     )
+
+
+def as_told(error: Exception, partition: Partition | None) -> ApiError:
+    """What a client hears of a bug that hit one of its batches."""
+    logger.error(
+        "a batch was not appended: partition=%s", partition and partition.name, exc_info=error
+    )
+    return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 # Kafka words only what the client cannot guess from the code.

@@ -21,7 +21,7 @@ from klamm.protocol.messages.produce import (
 from klamm.protocol.records.batch import TRANSACTIONAL
 from klamm.replication.partition import Partition
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
-from klamm.server.handlers.produce import refusal
+from klamm.server.handlers.produce import as_told, refusal
 from klamm.server.network.connection import Answer
 from klamm.server.straight.batches import ATTRIBUTES_AT, is_admitted, read_size
 
@@ -161,6 +161,10 @@ class StraightProduceMany:
             except ApiError as e:
                 is_refused = True
                 results.append(refusal(index, e, partition))
+                continue
+            except Exception as e:  # noqa: BLE001 - a bug: the batches before it are in their logs, and answered
+                is_refused = True
+                results.append(refusal(index, as_told(e, partition), partition))
                 continue
             if self._waiting:
                 self._broker.appended(partition)
