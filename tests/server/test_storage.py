@@ -251,3 +251,11 @@ def test_metadata_that_the_config_wants_in_a_new_directory_is_refused_and_nothin
         DataDirectories.open(a_world(disk), moved)
 
     assert read_identity(disk, "/new") is None
+
+
+@pytest.mark.parametrize("cluster_id", ["a\nnode.id=7", " a", "a b", "a\\", "é", "a\t"])
+def test_a_cluster_id_that_would_break_its_file_is_refused(disk, cluster_id):
+    with pytest.raises(StorageError, match="cannot be a cluster id"):
+        format_all(disk, cluster_id=cluster_id)
+
+    assert read_identity(disk, "/d1") is None

@@ -7,6 +7,7 @@ cluster begins with. Every refusal is one sentence that says which directory and
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,6 +30,7 @@ from klamm.server.world.ports import World
 BOOTSTRAP = "bootstrap.checkpoint"
 LOCK = ".lock"
 _VERSION = "1"
+_CLUSTER_ID = re.compile(r"[!-\[\]-~]+")
 # What may lie in a directory that klamm takes for empty: pipelines keep their checkpoints and tables below the default
 # one. The others but the first two are left by a format that was killed.
 _HARMLESS = {LOCK, "lost+found", BOOTSTRAP, f"{BOOTSTRAP}.tmp", f"{META_PROPERTIES}.tmp"}
@@ -135,6 +137,12 @@ def format_directories(
     """Format what is not formatted yet; gives the lines that Kafka's tool prints about it."""
     if not cluster_id.strip():
         raise StorageError("The cluster id must not be empty.")
+    # Deviation: Kafka takes any text and escapes it in the file, as Java does.
+    if not _CLUSTER_ID.fullmatch(cluster_id):
+        raise StorageError(
+            f"{cluster_id!r} cannot be a cluster id: it has other signs than those of ASCII, or a space or a backslash. "
+            "`klamm storage random-uuid` makes one."
+        )
     found = {path: identity for path in directories.all if (identity := read_identity(disk, path))}
     for path, identity in found.items():
         if not ignore_formatted:

@@ -14,12 +14,16 @@ WITH_ARGPARSE = ("serve", "storage")
 
 
 class Slot(NamedTuple):
-    """A place where a value can stand: behind an option, or by itself (`option` is empty then)."""
+    """A place where a value can stand: behind an option, or by itself (`option` is empty then).
+
+    `is_endless`: a number without a lowest or a highest.
+    """
 
     name: str
     option: str
     is_flag: bool
     is_required: bool
+    is_endless: bool = False
 
 
 def table() -> dict[Words, list[Slot]]:
@@ -48,7 +52,18 @@ def _typer_slots(command: Any) -> Iterator[Slot]:
         first = parameter.opts[0]
         is_option = first.startswith("-")
         is_flag = is_option and parameter.is_flag
-        yield Slot(parameter.name, first if is_option else "", is_flag, parameter.required)
+        yield Slot(
+            parameter.name,
+            first if is_option else "",
+            is_flag,
+            parameter.required,
+            is_endless=_is_number(parameter) and None in (parameter.min, parameter.max),
+        )
+
+
+def _is_number(parameter: Any) -> bool:
+    kind = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+    return kind in (int, float, list[int], list[float])
 
 
 def _of_argparse(words: Words, parser: argparse.ArgumentParser) -> dict[Words, list[Slot]]:

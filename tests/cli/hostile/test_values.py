@@ -124,6 +124,15 @@ sinks: [{topic: hostile-out}]
 """
 
 
+def test_every_number_has_a_lowest_and_a_highest() -> None:
+    """Without them it goes on to a place that cannot hold it."""
+    endless = [
+        (*words, slot.name) for words, slots in TABLE.items() for slot in slots if slot.is_endless
+    ]
+
+    assert endless == []
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.usefixtures("nowhere")
 def test_hostile_values_get_an_answer_and_no_traceback(command: Words, broker: str) -> None:

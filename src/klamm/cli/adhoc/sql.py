@@ -11,6 +11,7 @@ import typer
 
 from klamm.cli.connect import (
     DEFAULT_BOOTSTRAP,
+    INT32_MAX,
     Bootstrap,
     Output,
     Properties,
@@ -71,7 +72,10 @@ def sql(
     ] = None,
     format: ValueFormat = None,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=0, help="Most rows to print; 0 prints all.")
+        int,
+        typer.Option(
+            "--limit", "-n", min=0, max=INT32_MAX - 1, help="Most rows to print; 0 prints all."
+        ),
     ] = DEFAULT_ROWS,
     warehouse: Warehouse = None,
     properties: Properties = None,

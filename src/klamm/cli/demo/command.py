@@ -49,7 +49,9 @@ def demo(
     data: Annotated[
         str | None, typer.Option("--data", "-d", metavar="DIR", help="As `klamm serve`.")
     ] = None,
-    port: Annotated[int | None, typer.Option("--port", "-p", help="As `klamm serve`.")] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", "-p", min=0, max=65535, help="As `klamm serve`.")
+    ] = None,
     no_spark: Annotated[
         bool, typer.Option("--no-spark", help="Show the broker alone, and no pipeline.")
     ] = False,

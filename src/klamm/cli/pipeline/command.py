@@ -8,7 +8,16 @@ from typing import Annotated
 
 import typer
 
-from klamm.cli.connect import DEFAULT_BOOTSTRAP, Output, Properties, command_group, run_typer
+from klamm.cli.connect import (
+    DAY_SECONDS,
+    DEFAULT_BOOTSTRAP,
+    INT64_MAX,
+    Output,
+    Properties,
+    a_number,
+    command_group,
+    run_typer,
+)
 from klamm.cli.connect import Bootstrap as AnyBootstrap
 from klamm.cli.doctor import Status
 from klamm.cli.output import CommandError, Row, flush, show, write
@@ -149,7 +158,15 @@ def lag(
         bool, typer.Option("--watch", "-w", help="Look again and again, until Ctrl-C.")
     ] = False,
     interval: Annotated[
-        float, typer.Option("--interval", "-i", min=0.1, help="Seconds between two looks.")
+        float,
+        typer.Option(
+            "--interval",
+            "-i",
+            min=0.1,
+            max=DAY_SECONDS,
+            callback=a_number,
+            help="Seconds between two looks.",
+        ),
     ] = 2.0,
     bootstrap: Bootstrap = None,
     properties: Properties = None,
@@ -173,7 +190,14 @@ def lag(
 def stop(
     target: NameOrFile,
     timeout: Annotated[
-        float, typer.Option("--timeout", min=0, help="Seconds to wait for its end.")
+        float,
+        typer.Option(
+            "--timeout",
+            min=0,
+            max=DAY_SECONDS,
+            callback=a_number,
+            help="Seconds to wait for its end.",
+        ),
     ] = 60.0,
     output: Output = None,
 ) -> None:
@@ -235,7 +259,8 @@ def retry_dead_letters(
         ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="At most so many records.")
+        int | None,
+        typer.Option("--limit", min=1, max=INT64_MAX, help="At most so many records."),
     ] = None,
     execute: Execute = False,
     bootstrap: Bootstrap = None,
