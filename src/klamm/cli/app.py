@@ -18,7 +18,7 @@ from klamm.cli.output import (
     complain,
     drop_unwritten,
     flush,
-    open_closed_streams,
+    prepare_streams,
     reason,
 )
 
@@ -71,7 +71,7 @@ COMMANDS = {name: command for section in SECTIONS.values() for name, command in 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    open_closed_streams()
+    prepare_streams()
     code = _exit_code(list(sys.argv[1:] if arguments is None else arguments))
     try:
         flush()

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
-from io import StringIO
+from io import StringIO, TextIOWrapper
 from typing import Literal, TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
@@ -102,7 +102,12 @@ def show(rows: Iterable[Row], wanted: Format | None = None, *, title: str = "") 
 
 
 def json_line(row: Row) -> bytes:
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return encoded(json.dumps(row, ensure_ascii=False, separators=(",", ":"))) + b"\n"
+
+
+def encoded(text: str) -> bytes:
+    """The path of a file need not be text in UTF-8; what is none of it is escaped, which in JSON is right as well."""
+    return text.encode(errors="backslashreplace")
 
 
 def draw_table(rows: Sequence[Row], *, title: str = "") -> None:
@@ -127,7 +132,7 @@ def draw_table(rows: Sequence[Row], *, title: str = "") -> None:
         # Text, not str: a record value with [brackets] is not markup.
         table.add_row(*(Text(cell(row.get(name))) for name in names))
     console.print(table if rows else Text("(nothing)", style="dim"))
-    write(page.getvalue().encode())
+    write(encoded(page.getvalue()))
     flush()
 
 
@@ -147,7 +152,7 @@ def cell(value: Json) -> str:
             return str(value)
 
 
-def open_closed_streams() -> None:
+def prepare_streams() -> None:
     """Who closes one of them (`klamm topic list >&-`) does not want to hear from us, and that is no error.
 
     Python has None in its place, and the next file or socket that is opened would get its number.
@@ -160,6 +165,9 @@ def open_closed_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+    # As stderr does: a letter that the terminal does not know is no reason to end.
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def drop_unwritten() -> None:

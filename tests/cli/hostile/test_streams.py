@@ -89,6 +89,39 @@ def test_word_that_is_not_text_is_wrong_usage(broker: str) -> None:
     assert done.stderr.startswith(b"klamm: word 3 of the command line is not text in UTF-8")
 
 
+@pytest.mark.parametrize("output", ["json", "table"])
+def test_path_that_is_not_text_is_shown_all_the_same(
+    broker: str, output: str, tmp_path: Path
+) -> None:
+    """File names are bytes: those of an old encoding still stand in somebody's home."""
+    home = os.fsencode(tmp_path) + b"/caf\xe9"
+    environment = {**os.environb, b"KLAMM_BOOTSTRAP": broker.encode(), b"XDG_DATA_HOME": home}
+
+    done = subprocess.run(
+        [KLAMM, "doctor", "-o", output], capture_output=True, env=environment, check=False
+    )
+
+    assert b"Traceback" not in done.stderr
+    assert b"/caf\\udce9/klamm will be created" in done.stdout
+
+
+def test_letters_that_stdout_does_not_have_are_written_with_others(tmp_path: Path) -> None:
+    command = [KLAMM, "serve", "--port", "0", "--data", str(tmp_path / "café")]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    ) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        process.terminate()
+        process.communicate()
+
+    assert rb"/caf\xe9)" in line
+    assert process.returncode == 0
+
+
 def _all_of(terminal: int) -> bytes:
     shown = b""
     while True:
