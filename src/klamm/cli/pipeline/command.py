@@ -26,15 +26,18 @@ from klamm.cli.pipeline.fetching import bring, rows_of
 from klamm.cli.pipeline.letters import retry
 from klamm.cli.pipeline.looking import run_rows, show_lag, show_status
 from klamm.cli.pipeline.planning import show_plan
-from klamm.cli.pipeline.progress.commands import accept, replay, reset
+from klamm.cli.pipeline.progress.commands import accept, refresh, replay, reset
 from klamm.cli.pipeline.running import DEFAULT_MASTER, Wishes, run_file
 from klamm.cli.pipeline.stopping import how_it_ended, stop_run
 from klamm.cli.pipeline.targets import (
     Bootstrap,
     Checkpoint,
     Execute,
+    Master,
     NameOrFile,
     PipelineFile,
+    Quiet,
+    Warehouse,
     find,
 )
 from klamm.cli.pipeline.writing import DEFAULT_NAME, schema_text, validate_files, write_starter
@@ -42,14 +45,6 @@ from klamm.pipeline.jars import LOCK
 from klamm.pipeline.running import runs
 
 app = command_group("Write, check, run and watch pipelines on Spark.")
-
-Master = Annotated[
-    str, typer.Option("--master", metavar="URL", help="Spark's master, such as spark://host:7077.")
-]
-Warehouse = Annotated[
-    str | None,
-    typer.Option("--warehouse", metavar="DIR", help="Where tables are kept."),
-]
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -114,7 +109,7 @@ def run_command(
             "--metrics-port", metavar="[HOST:]PORT", help="Serve metrics for Prometheus here."
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Tell only of trouble.")] = False,
+    quiet: Quiet = False,
     output: Output = None,
 ) -> None:
     """Run a pipeline until Ctrl-C, and show how it does.
@@ -215,6 +210,7 @@ def stop(
 app.command()(replay)
 app.command()(reset)
 app.command()(accept)
+app.command()(refresh)
 
 
 @app.command()

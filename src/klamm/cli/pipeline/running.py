@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from klamm.cli.connect import check_reachable, parse_address
 from klamm.cli.output import CommandError, Format, UsageError, notice
@@ -33,6 +33,10 @@ from klamm.pipeline.spec import BadPipeline, Pipeline, TopicSink, TopicSource, f
 
 if TYPE_CHECKING:
     from klamm.pipeline.running.metrics import PipelineMetrics
+    from klamm.pipeline.running.supervisor import Notice, Watch
+
+    # Shows how it does through the first, ends when the second is set, and tells people through the third.
+    Work: TypeAlias = Callable[[Watch, threading.Event, Notice], object]
 
 DEFAULT_MASTER = "local[*]"
 _LOOPBACK = "127.0.0.1"
@@ -63,7 +67,7 @@ def run_file(file: Path, wishes: Wishes) -> None:
         raise mistakes(bad) from bad
     target = target_of(pipeline)
     bootstrap = target.bootstrap(wishes.bootstrap)
-    if _needs_a_cluster(pipeline):
+    if needs_a_cluster(pipeline):
         check_reachable(bootstrap)
     host, port = _metrics_address(wishes.metrics)
     run = runs.run_of_this_process(
@@ -84,26 +88,45 @@ def run_file(file: Path, wishes: Wishes) -> None:
             if port is not None:
                 metrics = stack.enter_context(_served_metrics(pipeline.name, host, port))
             view = stack.enter_context(view_for(wishes.output, quiet=wishes.quiet))
-            last = _run(pipeline, run, file.absolute().parent, view, metrics)
+            last = run_watched(
+                pipeline.name, view, metrics, _work_of(pipeline, run, file.absolute().parent)
+            )
     except runs.AlreadyRuns as error:
         raise CommandError(str(error)) from error
     except PipelineFailed as failure:
-        kind = UsageError if failure.exit_code == USAGE else CommandError
-        raise kind(f"pipeline {pipeline.name} failed", why=str(failure)) from failure
+        raise told(pipeline.name, failure) from failure
     if not wishes.quiet:
         notice(_summary(pipeline.name, last))
 
 
-def _run(
-    pipeline: Pipeline,
-    run: runs.Run,
-    folder: Path,
-    view: View,
-    metrics: PipelineMetrics | None,
-) -> Report | None:
-    """The last report. The pipeline has a thread of its own: in the main one Spark would take the signals."""
+def told(name: str, failure: PipelineFailed) -> CommandError:
+    kind = UsageError if failure.exit_code == USAGE else CommandError
+    return kind(f"pipeline {name} failed", why=str(failure))
+
+
+def _work_of(pipeline: Pipeline, run: runs.Run, folder: Path) -> Work:
     from klamm.pipeline.running.runner import run as run_pipeline
 
+    def work(watch: Watch, stop: threading.Event, notice: Notice) -> None:
+        run_pipeline(
+            pipeline,
+            bootstrap=run.bootstrap,
+            master=run.master,
+            once=run.once,
+            checkpoint=run.checkpoint,
+            warehouse=run.warehouse,
+            folder=folder,
+            file=run.file,
+            watch=watch,
+            stop=stop,
+            notice=notice,
+        )
+
+    return work
+
+
+def run_watched(name: str, view: View, metrics: PipelineMetrics | None, do: Work) -> Report | None:
+    """The last report. The work has a thread of its own: in the main one Spark would take the signals."""
     last: Report | None = None
     failure: BaseException | None = None
     stop = threading.Event()
@@ -120,31 +143,19 @@ def _run(
     def work() -> None:
         nonlocal failure
         try:
-            run_pipeline(
-                pipeline,
-                bootstrap=run.bootstrap,
-                master=run.master,
-                once=run.once,
-                checkpoint=run.checkpoint,
-                warehouse=run.warehouse,
-                folder=folder,
-                file=run.file,
-                watch=watch,
-                stop=stop,
-                notice=view.tell,
-            )
+            do(watch, stop, view.tell)
         except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
             failure = error
         finally:
             events.put(None)
 
     with _signals(events):
-        view.say(f"Spark starts for {pipeline.name} (some seconds)")
+        view.say(f"Spark starts for {name} (some seconds)")
         worker = threading.Thread(target=work, name="pipeline", daemon=True)
         worker.start()
         while (event := events.get()) is not None:
             if stop.is_set() and event == signal.SIGINT:
-                _leave_at_once(pipeline.name, view)
+                _leave_at_once(name, view)
             stop.set()
             view.say(
                 "stopping; a second Ctrl-C ends it at once, and the next run repeats the batch"
@@ -216,7 +227,7 @@ def _metrics_address(text: str | None) -> tuple[str, int | None]:
         ) from None
 
 
-def _needs_a_cluster(pipeline: Pipeline) -> bool:
+def needs_a_cluster(pipeline: Pipeline) -> bool:
     ends = (*pipeline.sources, *pipeline.sinks)
     return pipeline.dead_letter is not None or any(
         isinstance(each, TopicSource | TopicSink) for each in ends

@@ -44,6 +44,14 @@ Checkpoint = Annotated[
         help="Where progress and state are kept [default: what the file says, or a folder of klamm's].",
     ),
 ]
+Master = Annotated[
+    str, typer.Option("--master", metavar="URL", help="Spark's master, such as spark://host:7077.")
+]
+Warehouse = Annotated[
+    str | None,
+    typer.Option("--warehouse", metavar="DIR", help="Where tables are kept."),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Tell only of trouble.")]
 Execute = Annotated[
     bool, typer.Option("--execute", help="Do it; otherwise only show what would be done.")
 ]

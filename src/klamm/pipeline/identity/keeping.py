@@ -18,6 +18,7 @@ from klamm.pipeline.identity.rules import Identity, from_plain, to_plain
 
 # A sink's name cannot begin with a dot, so no query's folder has this name.
 OWN_FOLDER = ".klamm"
+_SWAP = ".swap"
 
 
 class Files(Protocol):
@@ -138,7 +139,12 @@ def offsets_in(text: str) -> dict[str, dict[int, int]]:
 
 
 def has_committed(files: Files, query: str) -> bool:
-    return bool(_numbers(files, f"{query}/commits"))
+    return bool(committed_batches(files, query))
+
+
+def committed_batches(files: Files, query: str) -> set[int]:
+    """The last ones: Spark forgets those before them."""
+    return _numbers(files, f"{query}/commits")
 
 
 def _numbers(files: Files, folder: str) -> set[int]:
@@ -147,3 +153,13 @@ def _numbers(files: Files, folder: str) -> set[int]:
 
 def kept_file(query: str) -> str:
     return f"{OWN_FOLDER}/{query}.json"
+
+
+def swap_note(query: str) -> str:
+    """It is there while something else takes the place of the query's result and progress."""
+    return f"{OWN_FOLDER}/{query}{_SWAP}"
+
+
+def swapping(files: Files) -> list[str]:
+    names = files.names(OWN_FOLDER)
+    return [name.removesuffix(_SWAP) for name in names if name.endswith(_SWAP)]

@@ -15,12 +15,17 @@ from klamm.pipeline.identity.keeping import (
     forget_query,
     has_committed,
     positions,
+    swapping,
 )
 from klamm.pipeline.running import runs
 from klamm.pipeline.running.plan import Plan, labels_in
 from klamm.pipeline.running.trouble import PipelineFailed
 
 _LOCK = ".lock"
+
+
+class InUse(PipelineFailed):
+    """Somebody else holds the folder."""
 
 
 def local_path(place: str) -> Path | None:
@@ -51,7 +56,7 @@ def only_writer(checkpoint: str) -> Iterator[None]:
         except BlockingIOError:
             lock.seek(0)
             holder = lock.read().strip() or "unknown"
-            raise PipelineFailed(
+            raise InUse(
                 f"another run (pid {holder}) uses the checkpoint {folder}: stop it, or give this one another checkpoint"
             ) from None
         lock.truncate(0)
@@ -73,6 +78,19 @@ def check_not_lost(name: str, checkpoint: str) -> None:
         raise PipelineFailed(
             f"the checkpoint {folder} is gone, and with it what tells how far the pipeline is: bring it back, or "
             f"accept that all is processed again with `klamm pipeline reset {name} --execute`"
+        )
+
+
+def check_not_swapping(checkpoint: str) -> None:
+    """Between an old result with the old progress and a new one with the new there is nothing to go on from."""
+    folder = local_path(checkpoint)
+    if folder is not None and (queries := swapping(LocalFiles(folder))):
+        sinks = " ".join(
+            f"--sink {label}" for query in queries for label in sorted(labels_in(query))
+        )
+        raise PipelineFailed(
+            f"a refresh of {', '.join(queries)} was cut off while the new took the place of the old: `klamm pipeline "
+            f"refresh FILE {sinks} --execute` finishes it"
         )
 
 

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from klamm.pipeline.place import Place
 from klamm.pipeline.running import runs
 from klamm.pipeline.running.checkpoint import (
     check_not_lost,
+    check_not_swapping,
     check_sinks,
     drop_unfinished,
     local_path,
@@ -66,12 +67,13 @@ def run(
     spark: SparkSession | None = None,
     stop_seconds: float = STOP_SECONDS,
     log_level: str = "FATAL",
+    queries: Collection[str] | None = None,
 ) -> None:
     """Returns when `stop` is set, or when all there was is done (`once`, or a trigger that ends by itself).
 
     Raises PipelineFailed with one sentence. `folder` is where the user's modules lie, `watch` is given a report each
     second, `notice` one line for each thing that people should know of; without it they go to stderr. A `spark` that
-    is given is used and left running.
+    is given is used and left running. `queries` are the names of those that are run, if not all are.
     """
     try:
         pipeline = filled(pipeline, os.environ)
@@ -96,9 +98,10 @@ def run(
             only_writer(place.checkpoint),
             runs.registered(this_run),
         ):
+            check_not_swapping(place.checkpoint)
             check_sinks(place.checkpoint, plan)
             drop_unfinished(place.checkpoint, plan, notice)
-            with _session(pipeline, place, master, fetching, spark, log_level) as session:
+            with session_for(pipeline, place, master, fetching, spark, log_level) as session:
                 _supervise(
                     session,
                     pipeline,
@@ -110,6 +113,7 @@ def run(
                     notice=notice,
                     stop_seconds=stop_seconds,
                     file=file,
+                    queries=queries,
                 )
     except runs.AlreadyRuns as other:
         raise PipelineFailed(str(other)) from other
@@ -157,14 +161,15 @@ def _full_disk_named(pipeline: Pipeline, place: Place) -> Iterator[None]:
 
 
 @contextmanager
-def _session(
+def session_for(
     pipeline: Pipeline,
     place: Place,
     master: str,
     fetching: JarWatcher | None,
     given: SparkSession | None,
-    log_level: str,
+    log_level: str = "FATAL",
 ) -> Iterator[SparkSession]:
+    """The one that is given, which is left running, or one of its own."""
     if given is not None:
         yield given
         return
@@ -217,6 +222,7 @@ def _supervise(
     notice: Notice,
     stop_seconds: float,
     file: str | None,
+    queries: Collection[str] | None,
 ) -> None:
     from klamm.pipeline.running.offsets import GroupOffsets, Readers
     from klamm.pipeline.running.supervisor import Supervisor
@@ -235,6 +241,8 @@ def _supervise(
     )
     if startables is None:
         return
+    if queries is not None:
+        startables = [each for each in startables if each.name in queries]
 
     def told(report: Report) -> None:
         runs.note_progress(pipeline.name, report.to_dict())

@@ -17,6 +17,7 @@ from klamm.cli.pipeline.progress.accepting import (
 )
 from klamm.cli.pipeline.progress.accepting import accept as accept_topics
 from klamm.cli.pipeline.progress.choosing import Sinks, Views, choices_of, some_of
+from klamm.cli.pipeline.progress.refreshing import check_refreshable, rebuild, refresh_rows
 from klamm.cli.pipeline.progress.replaying import (
     check_begun,
     check_has_topics,
@@ -29,14 +30,17 @@ from klamm.cli.pipeline.progress.replaying import (
     replay_rows,
     start_again,
 )
-from klamm.cli.pipeline.running import Wishes, run_file
+from klamm.cli.pipeline.running import DEFAULT_MASTER, Wishes, run_file
 from klamm.cli.pipeline.targets import (
     Bootstrap,
     Checkpoint,
     Execute,
+    Master,
     NameOrFile,
     PipelineFile,
+    Quiet,
     Target,
+    Warehouse,
     check_spark_is_installed,
     find,
     read_pipeline,
@@ -136,6 +140,52 @@ def reset(
     show(rows, output)
     if not execute:
         notice("nothing was changed; --execute does it")
+
+
+def refresh(
+    file: PipelineFile,
+    sinks: Sinks = None,
+    views: Views = None,
+    when: Annotated[
+        str,
+        typer.Option("--from", metavar="WHEN", help="earliest, 2026-11-15T10:00 or '2 hours ago'."),
+    ] = "earliest",
+    execute: Execute = False,
+    master: Master = DEFAULT_MASTER,
+    checkpoint: Checkpoint = None,
+    warehouse: Warehouse = None,
+    bootstrap: Bootstrap = None,
+    quiet: Quiet = False,
+    output: Output = None,
+) -> None:
+    """Rebuild tables beside those that are there.
+
+    The topics are read from the beginning into new tables, which take the place of the old ones when they are whole:
+    until then readers see the old. The pipeline may run meanwhile, but not while they take their place. Shows what it
+    would do, unless told to --execute.
+    """
+    pipeline = read_pipeline(file)
+    start = parse_when(when, now_ms=time.time_ns() // 1_000_000)
+    planned = choices_of(pipeline, ())
+    chosen = some_of(planned, sinks, views)
+    queries = check_refreshable(pipeline, start, planned if chosen is None else chosen)
+    is_done = execute and rebuild(
+        file,
+        queries,
+        start,
+        Wishes(
+            master=master,
+            bootstrap=bootstrap,
+            checkpoint=checkpoint,
+            warehouse=warehouse,
+            quiet=quiet,
+        ),
+    )
+    show(refresh_rows(pipeline, start, queries, done=is_done), output)
+    if not execute:
+        notice("nothing was changed; --execute does it")
+    elif not is_done:
+        raise typer.Exit(1)
 
 
 def accept(

@@ -22,8 +22,8 @@ from klamm.pipeline.sinks.tables.columns import (
 from klamm.pipeline.sinks.trouble import MarkerLost, SinkFailed
 from klamm.pipeline.spec.model.sinks import LostMarker, TableSink
 
-_QUERY = "klamm.query-id"
-_BATCH = "klamm.batch-id"
+QUERY_PROPERTY = "klamm.query-id"
+BATCH_PROPERTY = "klamm.batch-id"
 # What Iceberg calls its own columns. It takes rows that have such a one, and the table cannot be read afterwards.
 _RESERVED = frozenset({"_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id"})
 
@@ -58,8 +58,8 @@ class IcebergAppend:
             writer = fitted(batch, self._table).writeTo(self._table)
             for name, value in self._sink.options:
                 writer = writer.option(name, value)
-            writer = writer.option(f"snapshot-property.{_QUERY}", self._id)
-            writer.option(f"snapshot-property.{_BATCH}", str(batch_id)).append()
+            writer = writer.option(f"snapshot-property.{QUERY_PROPERTY}", self._id)
+            writer.option(f"snapshot-property.{BATCH_PROPERTY}", str(batch_id)).append()
         except AnalysisException as error:
             raise refusal(f"table {self._table}", error, rows=batch, table=self._table) from None
         self._last_batch, self._is_unknown = batch_id, False
@@ -80,8 +80,8 @@ class IcebergAppend:
     def _find_last_batch(self, snapshots: DataFrame) -> int | None:
         # Read once per run: while it lasts, the checkpoint lets no other run of this query write.
         summary = f.col("summary")
-        of_this_query = snapshots.where(summary[_QUERY] == self._id)
-        found = of_this_query.agg(f.max(summary[_BATCH].cast("bigint"))).first()
+        of_this_query = snapshots.where(summary[QUERY_PROPERTY] == self._id)
+        found = of_this_query.agg(f.max(summary[BATCH_PROPERTY].cast("bigint"))).first()
         return None if found is None or found[0] is None else int(found[0])
 
 

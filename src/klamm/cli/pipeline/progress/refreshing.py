@@ -1,0 +1,104 @@
+"""`klamm pipeline refresh`: rebuild tables beside those that readers see."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from klamm.cli.connect import check_reachable
+from klamm.cli.output import Row, UsageError
+from klamm.cli.pipeline.fetching import bring
+from klamm.cli.pipeline.live import view_for
+from klamm.cli.pipeline.progress.choosing import Choice
+from klamm.cli.pipeline.running import Wishes, needs_a_cluster, run_watched, told
+from klamm.cli.pipeline.targets import (
+    check_spark_is_installed,
+    mistakes,
+    read_pipeline,
+    target_of,
+)
+from klamm.pipeline.jars import jars_for
+from klamm.pipeline.refresh.planning import CannotRefresh, Refresh, plan_refresh
+from klamm.pipeline.running.plan import plan_of
+from klamm.pipeline.running.trouble import PipelineFailed
+from klamm.pipeline.spec import BadPipeline, ParquetSink, Pipeline, Start, filled
+
+if TYPE_CHECKING:
+    from klamm.pipeline.running.supervisor import Notice, Watch
+
+
+def check_refreshable(pipeline: Pipeline, start: Start, chosen: Sequence[Choice]) -> list[str]:
+    """The names of the queries. Those of dead letters have no table."""
+    queries = [each.query for each in chosen if each.view is not None]
+    if not queries:
+        raise UsageError(
+            "dead letters are a topic, and only tables and Parquet folders are rebuilt"
+        )
+    _planned(pipeline, start, queries)
+    return queries
+
+
+def refresh_rows(
+    pipeline: Pipeline, start: Start, queries: Collection[str], *, done: bool
+) -> list[Row]:
+    return [
+        {
+            "query": each.query,
+            "sink": each.sink.label,
+            "built": each.beside.parquet
+            if isinstance(each.beside, ParquetSink)
+            else each.beside.table,
+            "refreshed": done,
+        }
+        for each in _planned(pipeline, start, queries).rebuilt
+    ]
+
+
+def _planned(pipeline: Pipeline, start: Start, queries: Collection[str]) -> Refresh:
+    try:
+        return plan_refresh(pipeline, filled(pipeline, os.environ), queries, start)
+    except BadPipeline as bad:
+        raise mistakes(bad) from bad
+    except CannotRefresh as cannot:
+        raise UsageError(str(cannot)) from cannot
+
+
+def rebuild(file: Path, queries: Sequence[str], start: Start, wishes: Wishes) -> bool:
+    """Whether the new tables are in place."""
+    pipeline = read_pipeline(file)
+    check_spark_is_installed()
+    from klamm.pipeline.refresh import walking
+
+    target = target_of(pipeline)
+    bootstrap = target.bootstrap(wishes.bootstrap)
+    if needs_a_cluster(pipeline):
+        check_reachable(bootstrap)
+    wanted = walking.Wanted(
+        pipeline=pipeline,
+        queries=queries,
+        start=start,
+        bootstrap=bootstrap,
+        master=wishes.master,
+        checkpoint=target.checkpoint(wishes.checkpoint),
+        warehouse=wishes.warehouse,
+        folder=file.absolute().parent,
+        file=str(file.absolute()),
+    )
+    is_done = False
+
+    def work(watch: Watch, stop: threading.Event, notice: Notice) -> None:
+        nonlocal is_done
+        is_done = walking.refresh(wanted, watch=watch, stop=stop, notice=notice)
+
+    bring(jars_for(plan_of(pipeline).uses), quiet=wishes.quiet)
+    try:
+        # What is printed at the end is for programs, too.
+        with view_for(None, quiet=wishes.quiet or not sys.stdout.isatty()) as view:
+            run_watched(pipeline.name, view, None, work)
+    except PipelineFailed as failure:
+        raise told(pipeline.name, failure) from failure
+    return is_done
