@@ -12,8 +12,9 @@ pytest.importorskip("pyspark")
 from confluent_kafka import Producer
 
 from cli.commands import Answer
-from klamm.cli.adhoc.table import default_table, file_of, pipeline_name
+from klamm.cli.adhoc.table import dead_letter_topic, default_table, file_of, pipeline_name
 from klamm.pipeline.spec import TableSink, TopicSource, parse
+from pipeline.reading.records import records_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,6 +28,14 @@ Topic = Callable[..., str]
 )
 def test_table_is_named_after_the_topic(topic: str, table: str) -> None:
     assert default_table(topic) == table
+
+
+def test_long_topics_have_dead_letters_of_their_own() -> None:
+    one, other = dead_letter_topic("a" * 249), dead_letter_topic("a" * 248 + "b")
+
+    assert one != other
+    assert max(len(one), len(other)) <= 249
+    assert dead_letter_topic("clicks") == "clicks.dead"
 
 
 def test_long_topics_have_pipelines_of_their_own() -> None:
@@ -56,7 +65,9 @@ def test_topic_is_in_the_table_and_the_next_call_goes_on(
 
     assert first.code == 0, first.err
     assert "table.clicks: user string, ms bigint (learned from 3 records)" in first.err
-    assert "1 of them are no JSON objects: such records are left out" in first.err
+    assert "1 of them are no JSON objects: such records go to the topic table.clicks.dead" in first.err
+    assert "3 records in 2 batches, 1 dead letters" in first.err
+    assert [m.value() for m in records_of(bootstrap, "table.clicks.dead")] == [b"{broken"]
     question = f"klamm sql --warehouse {warehouse} "
     assert f'{question}"SELECT * FROM lake.default.table_clicks LIMIT 10"' in first.err
     assert second.code == 0, second.err

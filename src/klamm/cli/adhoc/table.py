@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,7 @@ from klamm.cli.output import CommandError, UsageError, notice
 from klamm.pipeline.names import iceberg_name
 from klamm.pipeline.spec import (
     BadPipeline,
+    Otherwise,
     Pipeline,
     RecordFormat,
     SqlStep,
@@ -38,6 +40,8 @@ app = command_group("Keep a topic as an Iceberg table.")
 
 _FILE = "pipeline.yaml"
 _LONGEST_NAME = 90
+_LONGEST_TOPIC = 249
+_DEAD = ".dead"
 _COLUMNS = "SELECT * EXCEPT (_topic, _partition), _partition AS _topic_partition FROM input"
 
 
@@ -66,7 +70,8 @@ def table(
 ) -> None:
     """Keep a topic as an Iceberg table: as long as this runs, or with --once as it is now.
 
-    The next call goes on where this one stopped, with the same columns unless --schema names others.
+    Records that do not fit are counted and kept in the topic TOPIC.dead. The next call goes on where this one stopped,
+    with the same columns unless --schema names others.
     """
     if not re.fullmatch(TOPIC.form or "", topic):
         raise UsageError(f"{topic[:60]!r} is not {TOPIC.words}")
@@ -100,12 +105,17 @@ def table(
 
 def pipeline_name(topic: str) -> str:
     """A topic's name may be longer than a pipeline's."""
-    if len(topic) > _LONGEST_NAME:
-        digest = hashlib.sha256(topic.encode()).hexdigest()[:8]
-        topic = f"{topic[: _LONGEST_NAME - 9]}-{digest}"
-    name = f"table.{topic}"
+    name = f"table.{_shortened(topic, _LONGEST_NAME)}"
     assert re.fullmatch(NAME.form or "", name), name
     return name
+
+
+def _shortened(topic: str, length: int) -> str:
+    """Two topics stay two."""
+    if len(topic) <= length:
+        return topic
+    digest = hashlib.sha256(topic.encode()).hexdigest()[:8]
+    return f"{topic[: length - 9]}-{digest}"
 
 
 def default_table(topic: str) -> str:
@@ -119,11 +129,17 @@ def file_of(topic: str) -> Path:
     return runs.state_folder(pipeline_name(topic)) / _FILE
 
 
+def dead_letter_topic(topic: str) -> str:
+    """Where records go that do not fit the columns."""
+    return f"{_shortened(topic, _LONGEST_TOPIC - len(_DEAD))}{_DEAD}"
+
+
 def pipeline_of(source: TopicSource, table: str) -> Pipeline:
     [topic] = source.topics
     return Pipeline(
         name=pipeline_name(topic),
-        sources=(source,),
+        sources=(replace(source, malformed=Otherwise.DEAD_LETTER),),
+        dead_letter=dead_letter_topic(topic),
         # Iceberg keeps the name _partition for itself, and a table of one topic need not repeat its name.
         steps=(SqlStep(sql=_COLUMNS),),
         sinks=(TableSink(table=table),),
@@ -152,7 +168,8 @@ def _learned(
     if found.learned:
         notice(found.learned)
     if found.others:
-        notice(f"  {found.others} of them are no JSON objects: such records are left out")
+        letters = dead_letter_topic(topic)
+        notice(f"  {found.others} of them are no JSON objects: such records go to the topic {letters}")
     return pipeline_of(found.source, table)
 
 
