@@ -2,7 +2,7 @@
 
 import pytest
 
-from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
 from klamm.base.ids import TopicPartition
 from klamm.client.consumer.reading import Fetched
 from klamm.protocol.messages.fetch import AbortedTransaction
@@ -121,3 +121,34 @@ def test_damage_is_told_when_no_good_records_are_left_before_it() -> None:
     with pytest.raises(ApiError) as caught:
         Fetched(PARTITION, 1, bytes(damaged)).take(1)
     assert caught.value.code == ErrorCode.CORRUPT_MESSAGE
+
+
+def test_count_is_that_of_the_records_that_would_be_shown() -> None:
+    data = (
+        batch(0, b"0", b"1", b"2")
+        + batch(3, b"bad", producer_id=7)
+        + marker(4, 7, is_commit=False)
+        + batch(5, b"5", b"6")
+        + batch(7, b"7", b"8", b"9")
+    )
+
+    for begin, end in [(0, 10), (1, 10), (0, 8), (2, 6), (3, 5), (5, 7)]:
+        fetched = Fetched(PARTITION, begin, data, aborted=aborted((7, 0)))
+        offsets = [record.offset for _, record in fetched.take(100) if record.offset < end]
+        counted = Fetched(PARTITION, begin, data, aborted=aborted((7, 0)))
+        assert counted.count(end) == len(offsets)
+        assert counted.next_offset >= end
+
+
+def test_count_ends_behind_offsets_that_compaction_has_taken() -> None:
+    fetched = Fetched(PARTITION, 0, batch(0, b"0") + batch(9, b"9"))
+
+    assert (fetched.count(5), fetched.next_offset) == (1, 5)
+
+
+def test_damage_is_not_counted() -> None:
+    damaged = bytearray(batch(0, b"0"))
+    damaged[-1] ^= 1
+
+    with pytest.raises(CorruptFrame):
+        Fetched(PARTITION, 0, bytes(damaged)).count(1)

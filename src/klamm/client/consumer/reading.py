@@ -57,7 +57,30 @@ class Fetched:
                 raise ApiError(ErrorCode.CORRUPT_MESSAGE, f"{where}: {e}") from e
         return taken
 
+    def count(self, end: int) -> int:
+        """How many records before the offset `end` could be taken, in place of taking them. Raises CorruptFrame.
+
+        Headers say it; records are looked at only in a batch of which some do not count.
+        """
+        found = 0
+        for header, batch in self._visible_batches():
+            if header.base_offset >= end:
+                self.next_offset = end
+                break
+            if header.base_offset >= self.next_offset and header.last_offset < end:
+                found += header.count
+            else:
+                found += sum(self.next_offset <= r.offset < end for r in read_records(batch))
+        return found
+
     def _visible(self) -> Iterator[tuple[BatchHeader, Record]]:
+        for header, batch in self._visible_batches():
+            first = self.next_offset
+            for record in read_records(batch):
+                if record.offset >= first:
+                    yield header, record
+
+    def _visible_batches(self) -> Iterator[tuple[BatchHeader, BytesLike]]:
         hidden = _Hidden(self.aborted) if self.aborted is not None else None
         for header, batch in batches(self.data, partial_end=True):
             if header.last_offset < self.next_offset:
@@ -66,10 +89,7 @@ class Fetched:
                 raise CorruptFrame("the checksum does not match")
             is_hidden = hidden is not None and hidden.covers(header, batch)
             if not header.is_control and not is_hidden:
-                first = self.next_offset
-                for record in read_records(batch):
-                    if record.offset >= first:
-                        yield header, record
+                yield header, batch
             # Compaction may have taken the last records of a batch, and hidden batches show none.
             self.next_offset = header.last_offset + 1
             self.leader_epoch = header.leader_epoch
