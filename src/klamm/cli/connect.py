@@ -96,12 +96,12 @@ HINTS = {
 }
 
 
-def command_group(summary: str) -> typer.Typer:
+def command_group(summary: str, *, no_args_is_help: bool = True) -> typer.Typer:
     """Plain help and plain errors: they are read in pipes and logs as often as on a terminal, and start faster."""
     return typer.Typer(
         help=summary,
         add_completion=False,
-        no_args_is_help=True,
+        no_args_is_help=no_args_is_help,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )

@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from io import StringIO, TextIOWrapper
@@ -111,6 +111,19 @@ def encoded(text: str) -> bytes:
 
 
 def draw_table(rows: Sequence[Row], *, title: str = "") -> None:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [[row.get(name) for name in names] for row in rows]
+    draw_columns([name.replace("_", " ") for name in names], cells, cell=cell, title=title)
+
+
+def draw_columns(
+    names: Sequence[str],
+    rows: Sequence[Sequence[Json]],
+    *,
+    cell: Callable[[Json], str],
+    title: str = "",
+) -> None:
+    """Under these names as they are. `cell` says how a value looks."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -123,15 +136,14 @@ def draw_table(rows: Sequence[Row], *, title: str = "") -> None:
     if title:
         console.print(Text(title, style="bold"))
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    for name in names:
-        is_number = any(isinstance(row.get(name), int | float) for row in rows)
+    for index, name in enumerate(names):
+        is_number = any(isinstance(row[index], int | float) for row in rows)
         justify: Literal["left", "right"] = "right" if is_number else "left"
-        table.add_column(name.replace("_", " "), justify=justify, overflow="fold")
+        # Text, not str: a name or a value with [brackets] is not markup.
+        table.add_column(Text(name), justify=justify, overflow="fold")
     for row in rows:
-        # Text, not str: a record value with [brackets] is not markup.
-        table.add_row(*(Text(cell(row.get(name))) for name in names))
-    console.print(table if rows else Text("(nothing)", style="dim"))
+        table.add_row(*(Text(cell(value)) for value in row))
+    console.print(table if names else Text("(nothing)", style="dim"))
     write(encoded(page.getvalue()))
     flush()
 

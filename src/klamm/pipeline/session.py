@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
@@ -56,12 +59,22 @@ class SessionSettings:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class JavaStart:
+    """Of a session whose user looks on: where Java's complaints go, and what to ask of Java before Spark starts."""
+
+    log: Path
+    # What it raises ends the start.
+    check: Callable[[Any], None] | None = None
+
+
 def open_session(
     settings: SessionSettings,
     *,
     cache: Path | None = None,
     mirror: str | None = None,
     watch: Watcher | None = None,
+    java: JavaStart | None = None,
 ) -> SparkSession:
     """Brings what is missing, then starts Spark: some seconds. JavaMissing and JarError say what to do."""
     cache = cache or cache_directory()
@@ -75,21 +88,37 @@ def open_session(
     # PySpark prints each failed query with Java's stack trace as a line of JSON, beside the exception that it raises.
     for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(logger).setLevel(logging.CRITICAL)
-    builder = SparkSession.builder.appName(settings.name).master(settings.master)
-    for key, value in session_options(settings, jars).items():
-        builder = builder.config(key, value)
+    conf = SparkConf().setAppName(settings.name).setMaster(settings.master)
+    conf.setAll(list(session_options(settings, jars).items()))
+    if java is not None:
+        _start_java(conf, java)
+        return SparkSession.builder.config(conf=conf).getOrCreate()
     with strained_stderr():
-        return builder.getOrCreate()
+        return SparkSession.builder.config(conf=conf).getOrCreate()
+
+
+def _start_java(conf: SparkConf, java: JavaStart) -> None:
+    """What Spark would do first by itself: it finds the process there."""
+    if SparkContext._gateway is None:
+        java.log.parent.mkdir(parents=True, exist_ok=True)
+        with open(java.log, "wb") as log:
+            gateway = launch_gateway(conf, {"stderr": log})  # type: ignore[no-untyped-call]
+        SparkContext._ensure_initialized(gateway=gateway)
+    if java.check is not None:
+        java.check(SparkContext._jvm)
 
 
 @contextmanager
-def a_session(settings: SessionSettings, *, watch: Watcher | None = None) -> Iterator[SparkSession]:
+def a_session(
+    settings: SessionSettings, *, watch: Watcher | None = None, java: JavaStart | None = None
+) -> Iterator[SparkSession]:
     """For as long as it is needed. A session that runs in this process already is used, and left as it is."""
-    running = SparkSession.getActiveSession()
+    # The active one is another for each thread.
+    running = SparkSession.getActiveSession() or SparkSession._instantiatedSession
     if running is not None:
         yield running.newSession()
         return
-    session = open_session(settings, watch=watch)
+    session = open_session(settings, watch=watch, java=java)
     try:
         yield session
     finally:

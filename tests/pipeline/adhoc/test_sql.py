@@ -1,7 +1,10 @@
 """`klamm sql`: topics and tables are asked in one language."""
 
 import json
+import sys
 from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +14,13 @@ pytest.importorskip("pyspark")
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from cli.commands import Answer
+from klamm.pipeline.adhoc.asking import Desk
+from klamm.pipeline.adhoc.known import Known, NothingOfThatName
+from klamm.pipeline.adhoc.mistakes import WrongSql
+from klamm.pipeline.adhoc.sampling import Looker
+from klamm.pipeline.adhoc.syntax import check_syntax
+from klamm.pipeline.place import Place
+from pipeline.reading.records import put
 from support.brokers import Broker
 
 if TYPE_CHECKING:
@@ -82,7 +92,7 @@ def test_schema_and_format_may_be_given(klamm: Klamm, topic: Topic) -> None:
 
 
 def test_topics_and_tables_are_joined_and_found_wherever_sql_names_them(
-    klamm: Klamm, topic: Topic, spark: "SparkSession"
+    klamm: Klamm, topic: Topic, spark: "SparkSession", warehouse: Path
 ) -> None:
     topic("sql_orders", b'{"user": "ann", "n": 1}', b'{"user": "bob", "n": 2}')
     spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.default")
@@ -92,6 +102,7 @@ def test_topics_and_tables_are_joined_and_found_wherever_sql_names_them(
     by_name = klamm(
         "sql",
         "WITH big AS (SELECT * FROM SQL_ORDERS WHERE n > 1) SELECT full FROM big JOIN sql_names USING (user)",
+        *("--warehouse", str(warehouse)),
     )
     in_full = klamm(
         "sql",
@@ -115,6 +126,123 @@ def test_limit_cuts_the_answer_and_says_so(klamm: Klamm, topic: Topic) -> None:
 
 def test_columns_of_one_name_are_told_apart(klamm: Klamm) -> None:
     assert klamm("sql", "SELECT 1 AS a, 2 AS a").rows == [{"a": 1, "a_2": 2}]
+
+
+def test_statements_are_answered_one_after_the_other(
+    klamm: Klamm, topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic("sql_several", b'{"a": 1}', b'{"a": 2}')
+    asked = (
+        "CREATE TEMP VIEW sql_own AS SELECT a FROM sql_several; SELECT sum(a) AS a\nFROM sql_own"
+    )
+
+    in_one_line = klamm("sql", asked)
+    monkeypatch.setattr(sys, "stdin", StringIO(asked))
+    in_a_pipe = klamm("sql")
+
+    assert (in_one_line.code, in_one_line.rows) == (0, [{"a": 3}])
+    assert (in_a_pipe.code, in_a_pipe.rows) == (0, [{"a": 3}])
+
+
+def test_statements_of_a_pipe_end_with_the_first_that_is_wrong(
+    klamm: Klamm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", StringIO("SELECT 1 AS a; SELECT nothing; SELECT 2 AS a;"))
+
+    answer = klamm("sql")
+
+    assert (answer.code, answer.rows) == (2, [{"a": 1}])
+
+
+def test_records_are_counted_without_spark(klamm: Klamm, topic: Topic) -> None:
+    topic("sql_counted", b'{"a": 1}', None, b"{broken")
+
+    answer = klamm("sql", "SELECT count(*) FROM SQL_counted; SELECT count(1) AS n FROM sql_counted")
+
+    assert answer.rows == [{"count(1)": 3}, {"n": 3}]
+    assert "Spark starts" not in answer.err
+
+
+def test_topics_are_described(klamm: Klamm, topic: Topic) -> None:
+    topic("sql-described", b'{"a": 1, "b": {"c": "x"}}')
+
+    answer = klamm("sql", "DESCRIBE `sql-described`")
+
+    assert [(row["col_name"], row["data_type"]) for row in answer.rows] == [
+        *(("a", "bigint"), ("b", "struct<c:string>"), ("_key", "binary"), ("_topic", "string")),
+        *(("_partition", "int"), ("_offset", "bigint"), ("_timestamp", "timestamp")),
+    ]
+
+
+def test_tables_are_what_they_are_when_they_are_asked(
+    bootstrap: str, warehouse: Path, topic: Topic, spark: "SparkSession"
+) -> None:
+    topic("sql_learned", b'{"a": 1}')
+    place = Place(bootstrap=bootstrap, checkpoint="", warehouse=str(warehouse))
+
+    def rows(sql: str) -> list[tuple[object, ...]]:
+        return desk.ask(sql).rows
+
+    with Looker(bootstrap) as looker:
+        desk = Desk(spark.newSession(), place, Known(looker, str(warehouse)))
+        rows("CREATE TABLE lake.default.sql_kept AS SELECT a FROM sql_learned")
+        assert rows("SELECT * FROM sql_kept") == [(1,)]
+        rows("ALTER TABLE lake.default.sql_kept ADD COLUMN b int")
+        assert rows("SELECT * FROM sql_kept") == [(1, None)]
+        assert desk.means_topic("sql_kept")
+        rows("CREATE TEMP VIEW sql_kept AS SELECT 1")
+        assert not desk.means_topic("sql_kept")
+        rows("DROP VIEW sql_kept")
+        rows("DROP TABLE lake.default.sql_kept")
+        with pytest.raises(NothingOfThatName):
+            rows("SELECT * FROM sql_kept")
+        # A topic is asked anew, but its columns are those that were learned, until REFRESH.
+        put(bootstrap, "sql_learned", b'{"a": 2, "b": 3}')
+        assert rows("SELECT count(*) FROM sql_learned") == [(2,)]
+        assert desk.means_topic("SQL_learned")
+        with pytest.raises(WrongSql):
+            rows("SELECT b FROM sql_learned")
+        rows("REFRESH sql_learned")
+        assert rows("SELECT max(b) FROM sql_learned") == [(3,)]
+
+
+@pytest.mark.parametrize("sql", ["SHOW TABLES", "show tables like 'sql_SHOW*'"])
+def test_topics_and_tables_are_shown_without_spark(
+    klamm: Klamm, topic: Topic, tmp_path: Path, sql: str, request: pytest.FixtureRequest
+) -> None:
+    number = request.node.callspec.indices["sql"]
+    name = topic(f"sql_shown_{number}")
+    for folder in (f"default/sql_shown_table_{number}", "default/other", f"default/{name}"):
+        (tmp_path / folder / "metadata").mkdir(parents=True)
+
+    answer = klamm("sql", sql, "--warehouse", str(tmp_path))
+
+    shown = {row["name"]: row["kind"] for row in answer.rows}
+    assert shown[name] == "topic"
+    assert shown[f"sql_shown_table_{number}"] == "table"
+    assert ("other" in shown) is (sql == "SHOW TABLES")
+    assert (f"lake.default.{name}" in shown) is (sql == "SHOW TABLES")
+    assert "Spark starts" not in answer.err
+
+
+def test_syntax_is_checked_by_sparks_parser(spark: "SparkSession") -> None:
+    fine = [
+        "SELECT * EXCEPT (a) FROM t LATERAL VIEW explode(b) AS c",
+        "FROM t |> WHERE a > 1 |> AGGREGATE count(*) GROUP BY b",
+        "CREATE TABLE lake.default.x (a int) USING iceberg PARTITIONED BY (bucket(4, a))",
+        "CALL lake.system.expire_snapshots('x')",
+        "ALTER TABLE lake.default.x ADD PARTITION FIELD bucket(4, a)",
+        "SHOW FUNCTIONS",
+        "SET spark.sql.ansi.enabled = false",
+        "SELECT now what",
+    ]
+    check_syntax(spark._jvm, fine)
+
+    with pytest.raises(WrongSql) as wrong:
+        check_syntax(spark._jvm, ["SELECT 1", "SELECT *\nFORM t"])
+
+    assert str(wrong.value).startswith("line 2, column 6: Syntax error at or near 't'")
+    assert "SQLSTATE" not in str(wrong.value)
 
 
 @pytest.mark.parametrize(
@@ -170,6 +298,8 @@ def test_name_of_nothing_gives_the_nearest(klamm: Klamm, named: str, hint: str) 
     assert answer.code == 1
     assert "there is no topic and no table" in answer.err
     assert hint in answer.err
+    # Of a name that has parts only Spark can say whether it is a table's.
+    assert ("Spark starts" in answer.err) is ("." in named and "`" not in named)
 
 
 @pytest.mark.parametrize(

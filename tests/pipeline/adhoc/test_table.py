@@ -65,7 +65,9 @@ def test_topic_is_in_the_table_and_the_next_call_goes_on(
 
     assert first.code == 0, first.err
     assert "table.clicks: user string, ms bigint (learned from 3 records)" in first.err
-    assert "1 of them are no JSON objects: such records go to the topic table.clicks.dead" in first.err
+    assert (
+        "1 of them are no JSON objects: such records go to the topic table.clicks.dead" in first.err
+    )
     assert "3 records in 2 batches, 1 dead letters" in first.err
     assert [m.value() for m in records_of(bootstrap, "table.clicks.dead")] == [b"{broken"]
     question = f"klamm sql --warehouse {warehouse} "

@@ -1,14 +1,16 @@
-"""`klamm sql "SELECT ..."`: Spark SQL over topics and tables, once, without a pipeline file."""
+"""`klamm sql "SELECT ..."`: Spark SQL over topics and tables, without a pipeline file; `klamm sql` alone is a shell."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from klamm.cli.adhoc.answers import show_answer
 from klamm.cli.connect import (
     DEFAULT_BOOTSTRAP,
     INT32_MAX,
@@ -21,17 +23,16 @@ from klamm.cli.connect import (
     key_values,
     run_typer,
 )
-from klamm.cli.output import CommandError, Format, UsageError, notice, show
+from klamm.cli.output import Format, UsageError, notice
 from klamm.pipeline.spec import RecordFormat
 from klamm.pipeline.spec.ddl import BadSchema, columns_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from klamm.pipeline.adhoc.asking import Answer
+    from klamm.cli.adhoc.asker import Asker
+    from klamm.pipeline.adhoc.answer import Answer
     from klamm.pipeline.adhoc.sampling import Looker
 
-app = command_group("Ask topics and tables with SQL.")
+app = command_group("Ask topics and tables with SQL.", no_args_is_help=False)
 
 DEFAULT_ROWS = 100
 _TOPIC_AND_COLUMNS = re.compile(r"\s*([A-Za-z0-9._-]{1,249})\s*:\s*(.+)", re.DOTALL)
@@ -57,10 +58,17 @@ def run(arguments: Sequence[str]) -> int:
 @app.command(
     epilog="Topics are tables: columns of JSON values are learned from a sample, and _key, _topic, _partition, _offset "
     "and _timestamp are always there. Other values are one column, `value`. A name with dots or dashes stands in "
-    "backticks. Tables that pipelines keep are lake.default.NAME, or just NAME where no topic has it."
+    "backticks. Tables that pipelines keep are lake.default.NAME, or just NAME where no topic has it. SHOW TABLES "
+    "shows both."
 )
 def sql(
-    query: Annotated[str, typer.Argument(metavar="SQL", help="What to ask.")],
+    query: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SQL",
+            help="What to ask; several statements with semicolons. Without it: a shell, or in a pipe what stdin says.",
+        ),
+    ] = None,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     schema: Annotated[
         list[str] | None,
@@ -81,7 +89,7 @@ def sql(
     properties: Properties = None,
     output: Output = None,
 ) -> None:
-    """Ask topics and tables with SQL."""
+    """Ask topics and tables with SQL, once or in a shell."""
     schemas = dict(topic_and_columns(text, format) for text in schema or ())
     client = key_values(properties, option="-X")
     check_reachable(bootstrap)
@@ -90,24 +98,43 @@ def sql(
 
     check_spark_is_installed()
     lake = warehouse or runs.warehouse()
-    with (
-        speaking(bootstrap, client) as looker,
-        spark_for_tables(lake, needs_avro=format is RecordFormat.AVRO) as spark,
-    ):
-        from klamm.pipeline.adhoc.asking import Desk, NothingOfThatName, WrongSql
-        from klamm.pipeline.adhoc.topics import SchemaNeeded
+    with speaking(bootstrap, client) as looker:
+        from klamm.cli.adhoc.asker import Asker
+        from klamm.pipeline.adhoc.known import Known
         from klamm.pipeline.place import Place
 
         place = Place(bootstrap=bootstrap, client=client, checkpoint="", warehouse=lake)
-        desk = Desk(spark, place, looker, schemas, format, say=notice)
-        try:
-            answer = desk.ask(query, limit=limit or None)
-        except (WrongSql, SchemaNeeded) as wrong:
-            raise UsageError(str(wrong)) from wrong
-        except NothingOfThatName as missing:
-            hint = missing.hint or "`klamm topic list` shows the topics"
-            raise CommandError(str(missing), hint=hint) from missing
-    _print(answer, output, limit)
+        known = Known(looker, lake, schemas, format, say=notice)
+        with Asker(known, place, limit=limit or None) as asker:
+            if query is None and sys.stdin.isatty() and sys.stdout.isatty():
+                from klamm.cli.adhoc.shell import run_shell
+
+                run_shell(asker, output)
+            else:
+                for answer in _answers(asker, query):
+                    print_answer(answer, output, limit)
+
+
+def _answers(asker: Asker, query: str | None) -> Iterator[Answer]:
+    from klamm.pipeline.adhoc.statements import split
+
+    if query is not None:
+        # Nothing at all is for Spark to refuse.
+        statements = split(query).all or [query]
+        for index, sql in enumerate(statements):
+            if (answer := asker.without_spark(sql)) is None:
+                # All that follow are looked at before the first of them is asked.
+                asker.begin(statements[index:])
+                answer = asker.with_spark(sql)
+            yield answer
+        return
+    # As they come, so that another program may ask one question after the other.
+    text = ""
+    for line in sys.stdin:
+        found = split(text + line)
+        yield from map(asker.ask, found.statements)
+        text = found.rest
+    yield from map(asker.ask, split(text).all)
 
 
 def topic_and_columns(text: str, format: RecordFormat | None) -> tuple[str, str]:
@@ -147,28 +174,7 @@ def speaking(bootstrap: str, client: dict[str, str]) -> Iterator[Looker]:
         raise explain("the topics cannot be read", error.args[0]) from error
 
 
-@contextmanager
-def spark_for_tables(warehouse: str, *, needs_avro: bool = False) -> Iterator[SparkSession]:
-    """Spark for one question."""
-    from klamm.cli.pipeline.fetching import bring
-    from klamm.pipeline.jars import Use, jars_for
-    from klamm.pipeline.java import JavaMissing
-    from klamm.pipeline.session import SessionSettings, a_session
-
-    uses = (Use.TOPICS, Use.ICEBERG, *((Use.AVRO,) if needs_avro else ()))
-    bring(jars_for(uses))
-    notice("Spark starts (some seconds)")
-    settings = SessionSettings(name="klamm sql", uses=uses, warehouse=warehouse, log_level="OFF")
-    try:
-        with a_session(settings) as spark:
-            yield spark
-    except JavaMissing as missing:
-        raise CommandError("Spark cannot start", why=str(missing)) from missing
-
-
-def _print(answer: Answer, output: Format | None, limit: int) -> None:
-    from klamm.pipeline.adhoc.values import plain
-
-    show(({name: plain(value) for name, value in row.items()} for row in answer.rows), output)
+def print_answer(answer: Answer, output: Format | None, limit: int | None) -> None:
+    show_answer(answer, output)
     if answer.has_more:
         notice(f"these are the first {limit} rows; --limit 0 shows all")

@@ -169,7 +169,9 @@ def _learned(
         notice(found.learned)
     if found.others:
         letters = dead_letter_topic(topic)
-        notice(f"  {found.others} of them are no JSON objects: such records go to the topic {letters}")
+        notice(
+            f"  {found.others} of them are no JSON objects: such records go to the topic {letters}"
+        )
     return pipeline_of(found.source, table)
 
 

@@ -6,64 +6,75 @@ Spark itself finds the names in the SQL: it is asked, it says which one it misse
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from klamm.pipeline.adhoc.mistakes import Mistake, mistake_of
-from klamm.pipeline.adhoc.sampling import Looker
-from klamm.pipeline.adhoc.topics import source_of
+from klamm.pipeline.adhoc.answer import Answer
+from klamm.pipeline.adhoc.known import Known, NothingOfThatName, in_backticks, same_name, unknown
+from klamm.pipeline.adhoc.lake import full_name, short_name
+from klamm.pipeline.adhoc.mistakes import WrongSql, mistake_of
 from klamm.pipeline.names import CATALOG, DEFAULT_NAMESPACE
 from klamm.pipeline.place import Place
 from klamm.pipeline.sources.topics import read_topics_now
-from klamm.pipeline.spec import RecordFormat
 from klamm.pipeline.spec.problems import nearest
 
-# Topics that brokers keep for themselves are never what a misspelt name meant.
-_INTERNAL = "__"
-
-
-class NothingOfThatName(Exception):
-    """Neither a topic nor a table. The text is for the user."""
-
-    def __init__(self, name: str, near: str | None = None, hint: str | None = None) -> None:
-        super().__init__(f"there is no topic and no table {name}")
-        self.hint = hint or (f"did you mean {near}?" if near else None)
-
-
-class WrongSql(Exception):
-    """Spark does not understand the query, or could not compute it."""
-
-    def __init__(self, mistake: Mistake, sql: str) -> None:
-        super().__init__(mistake.shown_in(sql))
-        self.mistake = mistake
+_TUNING = {
+    # A large partition is read by several cores; a small one is not worth a second consumer.
+    "maxRecordsPerPartition": "250000",
+    # Records come out of the consumer in portions of this size, by default 500.
+    "kafka.max.poll.records": "5000",
+}
+_REFRESH = re.compile(
+    r"\s*REFRESH\s+(?:TABLE\s+)?(?P<name>\w+|`(?:[^`]|``)+`)\s*;?\s*", re.IGNORECASE
+)
 
 
 @dataclass(slots=True)
 class Desk:
-    """Answers questions in one session. `say` hears what was learned about a topic."""
+    """Answers questions in one session."""
 
     spark: SparkSession
     place: Place
-    looker: Looker
-    schemas: Mapping[str, str] = field(default_factory=dict)
-    format: RecordFormat | None = None
-    say: Callable[[str], None] = lambda text: None
+    known: Known
+    # Views of ours: the topics by the views' names, and the names of those that show a table.
+    _topics: dict[str, str] = field(default_factory=dict)
+    _tables: list[str] = field(default_factory=list)
 
     def ask(self, sql: str, *, limit: int | None = None) -> Answer:
         """The first rows of the result, and whether there are more. Raises WrongSql and NothingOfThatName."""
+        if (names := self.known.shown(sql, self._all_tables)) is not None:
+            return names.cut(limit)
+        if (refresh := _REFRESH.fullmatch(sql)) and self._is_forgotten(_plain(refresh["name"])):
+            return Answer([], [])
+        self._drop_what_is_gone()
         try:
             rows = self._resolved(sql)
             found = (rows if limit is None else rows.limit(limit + 1)).toArrow()
         except (PySparkException, Py4JJavaError) as error:
             raise WrongSql(mistake_of(error, sql), sql) from error
-        names = _unique(found.column_names)
+        finally:
+            # Made anew each time: the table may be another one by then.
+            while self._tables:
+                self.spark.catalog.dropTempView(self._tables.pop())
         columns = [column.to_pylist() for column in found.columns]
-        all_rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-        return Answer(names, all_rows[:limit], has_more=limit is not None and len(all_rows) > limit)
+        return Answer(found.column_names, list(zip(*columns, strict=True))).cut(limit)
+
+    def means_topic(self, name: str) -> bool:
+        """Whether the topic of this name is what Spark would read: nobody has made a view or table of that name."""
+        is_ours = same_name(name, self._topics) is not None
+        return is_ours or not self.spark.catalog.tableExists(in_backticks(name))
+
+    def warm_up(self) -> list[str]:
+        """The first question of a session costs seconds more than the second. Gives the names of all functions."""
+        found = self.spark.sql("SHOW FUNCTIONS").toArrow()
+        return [name for name in found.column(0).to_pylist() if name.isidentifier()]
+
+    def cancel(self) -> None:
+        """Ends what is being asked, from another thread: the one that waits gets an error."""
+        self.spark.sparkContext.cancelAllJobs()
 
     def _resolved(self, sql: str) -> DataFrame:
         tried: set[str] = set()
@@ -73,7 +84,7 @@ class Desk:
             except AnalysisException as error:
                 name = _missing_relation(error)
                 if name is None:
-                    self._check_dotted_topics(sql)
+                    self.known.check_dots(sql)
                     raise
                 if name in tried:
                     raise
@@ -82,53 +93,54 @@ class Desk:
 
     def _provide(self, name: str, sql: str) -> None:
         parts = _parts(name)
-        topics = [each for each in self.looker.topics() if not each.startswith(_INTERNAL)]
         if len(parts) > 1:
-            self._check_dotted_topics(sql)
-            near = nearest(parts[-1], self._tables())
-            full = near and f"{CATALOG}.{DEFAULT_NAMESPACE}.{near}"
-            raise NothingOfThatName(".".join(parts), full)
+            self.known.check_dots(sql)
+            tables = [full_name(each) for each in self._all_tables()]
+            raise NothingOfThatName(".".join(parts), nearest(".".join(parts), tables))
         [wanted] = parts
-        topic = _same_name(wanted, topics)
-        if topic is not None:
-            self._view_of_topic(wanted, topic)
-        elif table := _same_name(wanted, self._tables()):
-            self._view(wanted, self.spark.table(f"{CATALOG}.{DEFAULT_NAMESPACE}.`{table}`"))
+        topics = self.known.topics()
+        tables = [short for each in self._all_tables() if (short := short_name(each))]
+        if topic := same_name(wanted, topics):
+            source = self.known.source_of(topic).source
+            self._view(wanted, read_topics_now(self.spark, source, self.place, tuning=_TUNING))
+            self._topics[wanted] = topic
+        elif table := same_name(wanted, tables):
+            full = f"{CATALOG}.{DEFAULT_NAMESPACE}.{in_backticks(table)}"
+            self._view(wanted, self.spark.table(full))
+            self._tables.append(wanted)
         else:
-            near = nearest(wanted, [*topics, *self._tables()])
-            raise NothingOfThatName(wanted, near and _in_backticks(near))
-
-    def _view_of_topic(self, name: str, topic: str) -> None:
-        schema = self.schemas.get(topic)
-        found = source_of(self.looker, topic, schema=schema, format=self.format)
-        if found.learned:
-            self.say(found.learned)
-        if found.others:
-            self.say(f"  {found.others} of them are no JSON objects: their columns are NULL")
-        self._view(name, read_topics_now(self.spark, found.source, self.place))
+            raise unknown(wanted, [*topics, *tables])
 
     def _view(self, name: str, rows: DataFrame) -> None:
         rows.createOrReplaceTempView("`" + name.replace("`", "``") + "`")
 
-    def _tables(self) -> list[str]:
+    def _all_tables(self) -> list[str]:
+        found = self.known.tables()
+        if found is not None:
+            return found
         try:
             rows = self.spark.sql(f"SHOW TABLES IN {CATALOG}.{DEFAULT_NAMESPACE}").collect()
         except (PySparkException, Py4JJavaError):
             return []  # nothing was ever kept there
-        return [row["tableName"] for row in rows]
+        return [f"{DEFAULT_NAMESPACE}.{row['tableName']}" for row in rows]
 
-    def _check_dotted_topics(self, sql: str) -> None:
-        for topic in self.looker.topics():
-            if "." in topic and re.search(rf"(?<![`\w.]){re.escape(topic)}(?![`\w.])", sql):
-                hint = f"a topic with dots is written in backticks: `{topic}`"
-                raise NothingOfThatName(f"{topic} for SQL", hint=hint)
+    def _is_forgotten(self, name: str) -> bool:
+        """What was learned about a topic is learned anew when it is asked next."""
+        view = same_name(name, self._topics)
+        if view is None:
+            return False
+        self._drop([view])
+        return True
 
+    def _drop_what_is_gone(self) -> None:
+        if self._topics:
+            there = set(self.known.topics())
+            self._drop([view for view, topic in self._topics.items() if topic not in there])
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    names: list[str]
-    rows: list[dict[str, object]]
-    has_more: bool
+    def _drop(self, views: list[str]) -> None:
+        for view in views:
+            self.spark.catalog.dropTempView(view)
+            self.known.forget(self._topics.pop(view))
 
 
 def _missing_relation(error: AnalysisException) -> str | None:
@@ -139,25 +151,9 @@ def _missing_relation(error: AnalysisException) -> str | None:
 
 def _parts(name: str) -> list[str]:
     """Of a name as Spark writes it: `lake`.`default`.`page_stats`."""
-    return [part.replace("``", "`") for part in re.findall(r"`((?:[^`]|``)*)`", name)]
+    found = [part.replace("``", "`") for part in re.findall(r"`((?:[^`]|``)*)`", name)]
+    return found or name.split(".")
 
 
-def _same_name(wanted: str, names: list[str]) -> str | None:
-    """SQL does not tell capitals from small letters; topics do, so the exact name comes first."""
-    if wanted in names:
-        return wanted
-    return next((name for name in names if name.lower() == wanted.lower()), None)
-
-
-def _in_backticks(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else f"`{name}`"
-
-
-def _unique(names: list[str]) -> list[str]:
-    """A join may give a name twice; a row has each only once."""
-    seen: dict[str, int] = {}
-    result = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        result.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
-    return result
+def _plain(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name

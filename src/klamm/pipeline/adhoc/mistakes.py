@@ -32,6 +32,14 @@ class Mistake:
         return f"line {self.line}, column {self.column}: {self.sentence}\n    {text}\n    {mark}"
 
 
+class WrongSql(Exception):
+    """Spark does not understand the query, or could not compute it."""
+
+    def __init__(self, mistake: Mistake, sql: str) -> None:
+        super().__init__(mistake.shown_in(sql))
+        self.mistake = mistake
+
+
 def mistake_of(error: Exception, sql: str) -> Mistake:
     java = getattr(error, "java_exception", None)
     # Py4J's own error prints Java's stack trace; what happened is in the exception it carries.

@@ -108,6 +108,11 @@ def warehouse(env: Mapping[str, str] = os.environ) -> str:
     return str(_data_home(env) / "lake")
 
 
+def state_home(env: Mapping[str, str] = os.environ) -> Path:
+    """What klamm knows of its own past on this machine."""
+    return _xdg(env, "XDG_STATE_HOME", ".local/state") / "klamm"
+
+
 def state_folder(name: str, env: Mapping[str, str] = os.environ) -> Path:
     return _registry(env) / name
 
@@ -260,7 +265,7 @@ def _data_home(env: Mapping[str, str]) -> Path:
 
 
 def _registry(env: Mapping[str, str]) -> Path:
-    return _xdg(env, "XDG_STATE_HOME", ".local/state") / "klamm" / "pipelines"
+    return state_home(env) / "pipelines"
 
 
 def _xdg(env: Mapping[str, str], variable: str, fallback: str) -> Path:

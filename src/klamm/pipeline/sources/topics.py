@@ -44,15 +44,24 @@ def stream_topics(
     return _decoded(records, source, keep_raw=keep_raw, counted_as=counted_as)
 
 
-def read_topics_now(spark: SparkSession, source: TopicSource, place: Place) -> DataFrame:
-    """What the topics hold now: the decoded columns and the metadata columns. What is malformed has NULL columns."""
+def read_topics_now(
+    spark: SparkSession,
+    source: TopicSource,
+    place: Place,
+    *,
+    tuning: Mapping[str, str] | None = None,
+) -> DataFrame:
+    """What the topics hold now: the decoded columns and the metadata columns. What is malformed has NULL columns.
+
+    `tuning` are options of the connector that the source's own win over.
+    """
     if source.start is Edge.LATEST:
         raise SourceFailed(
             "start: latest is for streams: a table begins at earliest, a time or offsets"
         )
     source = replace(source, metadata=True, max_per_batch=None)
     options = connector_options(source, place, there=_there(spark, source, place))
-    options["includeHeaders"] = str(source.headers).lower()
+    options = {**(tuning or {}), **options, "includeHeaders": str(source.headers).lower()}
     records = spark.read.format("kafka").options(**options).load()
     return _without_malformed(_decoded(records, source, keep_raw=False))
 
