@@ -2,12 +2,27 @@
 
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
 from klamm.cli.adhoc.worker import Cancelled, Worker
 
 SECONDS = 60.0
+
+
+@pytest.fixture(autouse=True)
+def _ctrl_c_is_pythons() -> Iterator[None]:
+    """Spark, where it runs in this process, has a handler of its own."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def press_ctrl_c() -> None:
+    """The thread with the keyboard hears it, whichever thread is told to press."""
+    assert threading.main_thread().ident is not None
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
 
 def test_answer_comes_back_and_so_does_an_error() -> None:
@@ -23,7 +38,7 @@ def test_ctrl_c_cancels_until_the_task_has_ended() -> None:
     cancels = threading.Semaphore(0)
 
     def task() -> None:
-        signal.raise_signal(signal.SIGINT)
+        press_ctrl_c()
         # The first is too early for what it would cancel.
         assert cancels.acquire(timeout=SECONDS)
         assert cancels.acquire(timeout=SECONDS)
@@ -40,7 +55,7 @@ def test_ctrl_c_takes_back_what_has_not_begun() -> None:
 
     def first() -> None:
         ready.wait(SECONDS)
-        signal.raise_signal(signal.SIGINT)
+        press_ctrl_c()
         end.wait(SECONDS)
 
     worker.submit(first)

@@ -33,7 +33,7 @@ class Worker:
         """Waits. With Ctrl-C it calls `cancel` until the task has ended, and raises Cancelled."""
         future = self.submit(task)
         try:
-            return future.result()
+            return _result(future)
         except KeyboardInterrupt:
             _end(future, cancel)
             raise Cancelled from None
@@ -47,6 +47,16 @@ class Worker:
                 future.set_result(task())
             except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
                 future.set_exception(error)
+
+
+def _result(future: Future[T]) -> T:
+    """Looks up now and then: a signal that comes just before the wait begins does not end it."""
+    while True:
+        try:
+            return future.result(timeout=_AGAIN_SECONDS)
+        except TimeoutError:
+            if future.done():
+                return future.result()
 
 
 def _end(future: Future[Any], cancel: Callable[[], None]) -> None:
