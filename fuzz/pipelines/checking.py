@@ -10,7 +10,7 @@ from fuzz.pipelines.drawing.case import Case
 from fuzz.pipelines.drawing.sinks import ParquetPlan, SinkPlan, TablePlan, TopicPlan
 from fuzz.pipelines.drawing.steps import Item
 from fuzz.pipelines.oracle import Expected
-from fuzz.pipelines.reading import Found, read_parquet, read_table, read_topic
+from fuzz.pipelines.reading import Found, Headers, read_parquet, read_table, read_topic
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,7 +45,7 @@ def problems(
 def check_topic(sink: TopicPlan, expected: Expected, found: Sequence[Found]) -> list[str]:
     if sink.output != "append":
         return _check_last(sink, expected, [_loaded(each.value) for each in found])
-    records = [(each.key, _canonical(sink, each.value)) for each in found]
+    records = [(each.key, _canonical(sink, each.value, each.headers)) for each in found]
     must = [_record(sink, item) for item in expected.must]
     may = [_record(sink, item) for item in expected.may]
     wrong = _compare(records, must, may, may_repeat=not sink.is_exact)
@@ -62,13 +62,16 @@ def check_topic(sink: TopicPlan, expected: Expected, found: Sequence[Found]) -> 
 
 def _record(sink: TopicPlan, item: Item) -> tuple[bytes | None, bytes]:
     key = None if sink.key is None else sink.key.of(item.row)
-    value = formats.encode(sink.format, sink.columns, item.row)
-    return None if key is None else key.encode(), _canonical(sink, value)
+    value = formats.encode(sink.format, sink.value_columns, item.row)
+    headers = item.row[formats.HEADERS] if sink.has_headers else None
+    return None if key is None else key.encode(), _canonical(sink, value, headers)
 
 
-def _canonical(sink: TopicPlan, value: bytes | None) -> bytes:
+def _canonical(sink: TopicPlan, value: bytes | None, headers: Headers | None) -> bytes:
+    """Value and headers as one."""
     assert value is not None
-    return _text(json.loads(value)).encode() if sink.format == "json" else value
+    whole = _text(json.loads(value)).encode() if sink.format == "json" else value
+    return whole + repr(tuple(headers)).encode() if headers else whole
 
 
 def _check_order(
@@ -134,10 +137,10 @@ def _check_upserted(sink: SinkPlan, expected: Expected, found: list[dict[str, An
     must = {_key(sink, formats.plain(sink.columns, item.row)) for item in expected.must}
     there = {_key(sink, row): _text(row) for row in found}
     wrong = [f"no row for {key}" for key in sorted(must - there.keys())]
-    for key, row in there.items():
+    for key, is_there in there.items():
         possible = sorted(set(candidates[key].values()))
-        if row not in possible:
-            wrong.append(f"{row} where one of {possible[:_SHOWN]} should be")
+        if is_there not in possible:
+            wrong.append(f"{is_there} where one of {possible[:_SHOWN]} should be")
     return wrong[:_SHOWN]
 
 
@@ -156,7 +159,7 @@ def _check_last(sink: SinkPlan, expected: Expected, found: list[dict[str, Any]])
 
 def check_letters(case: Case, found: Sequence[Found], offsets: Mapping[int, int]) -> list[str]:
     def fact(letter: Found, name: str) -> str:
-        return (letter.headers[f"klamm.{name}"] or b"").decode()
+        return (dict(letter.headers)[f"klamm.{name}"] or b"").decode()
 
     there = [
         (each.key, each.value, fact(each, "check"), fact(each, "partition"), fact(each, "offset"))

@@ -33,12 +33,15 @@ class Fault:
 
 def draw_faults(chance: Random, *, with_kills: bool) -> tuple[Fault, ...]:
     """For one run."""
-    found = [
-        Fault(chance.choice(_WARM), chance.randrange(4)) for _ in range(chance.choice((0, 1, 1)))
-    ]
+    found = [Fault(chance.choice(_WARM), _at(chance)) for _ in range(chance.choice((0, 1, 1)))]
     if with_kills:
-        found.insert(0, Fault(chance.choice((KILL, KILL, BROKER)), chance.randrange(4)))
+        found.insert(0, Fault(chance.choice((KILL, KILL, BROKER)), _at(chance)))
     return tuple(found)
+
+
+def _at(chance: Random) -> int:
+    """Most runs have few batches."""
+    return chance.choice((0, 0, 0, 1, 1, 2, 3))
 
 
 class _Sink(Protocol):

@@ -2,6 +2,7 @@
 
 import json
 import struct
+from base64 import b64encode
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from random import Random
@@ -10,6 +11,8 @@ from typing import Any
 from fuzz.pipelines.drawing.expressions import Columns, Row
 
 FORMATS = ("json", "avro", "csv", "text")
+# A column of headers, and what Spark calls it.
+HEADERS, HEADERS_TYPE = "_headers", "array<struct<key:string,value:binary>>"
 # What text has between its parts; no part contains it.
 BETWEEN = "|"
 
@@ -39,10 +42,14 @@ def encode(format: str, columns: Columns, row: Row) -> bytes:
 def plain(columns: Columns, row: Row) -> dict[str, Any]:
     """As JSON has it: no NULLs, and times as Spark writes them."""
     return {
-        name: iso(row[name]) if kind == "timestamp" else row[name]
-        for name, kind in columns.items()
-        if row[name] is not None
+        name: _plain(kind, row[name]) for name, kind in columns.items() if row[name] is not None
     }
+
+
+def _plain(kind: str, value: Any) -> Any:
+    if kind == HEADERS_TYPE:
+        return [{"key": key, "value": b64encode(raw).decode()} for key, raw in value]
+    return iso(value) if kind == "timestamp" else value
 
 
 def iso(ms: int) -> str:
@@ -58,7 +65,7 @@ def avro_schema(columns: Mapping[str, str]) -> str:
 def damaged(chance: Random, format: str, good: bytes, columns: Columns) -> bytes:
     """Bytes that are not what the schema says."""
     if format == "avro":
-        return chance.choice((b"", good[:-1], b"\x05", good[:1]))
+        return chance.choice((b"", good[:-1], b"\x05", good[:1], good + b"\x00"))
     if format == "text":
         return chance.choice((b"\xff", good + b"\xc3"))
     if format == "csv":

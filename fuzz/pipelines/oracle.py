@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 from fuzz.pipelines.clock import Clock
 from fuzz.pipelines.drawing.case import Case, Plan
+from fuzz.pipelines.drawing.expressions import Row
 from fuzz.pipelines.drawing.records import Record
-from fuzz.pipelines.drawing.stateful import times
+from fuzz.pipelines.drawing.stateful import Dedupe, Pairs, Windows, times
 from fuzz.pipelines.drawing.steps import Item
 
 MALFORMED = "malformed"
@@ -46,9 +47,10 @@ def expected(case: Case, sink: Plan) -> Expected:
     ]
     clock = _clock(case, items, is_complete=sink.output == "complete")
     is_ordered, last_seen = True, clock
-    for step in case.steps[: sink.view + 1]:
-        last_seen = clock.seen_by(times(items))
-        items = step.apply(items, clock)
+    for number, step in enumerate(case.steps[: sink.view + 1]):
+        if isinstance(step, Dedupe | Windows | Pairs):
+            last_seen = clock.seen_by(times(items))
+        items = [i for i in step.apply(items, clock) if _fails(case, number, i.row) is None]
         is_ordered = is_ordered and step.keeps_order
     if sink.output != "append" or not any(item.until for item in items):
         return Expected(items, is_ordered=is_ordered)
@@ -58,12 +60,11 @@ def expected(case: Case, sink: Plan) -> Expected:
 def _final(items: list[Item], clock: Clock) -> Expected:
     must, may = [], []
     for item in items:
-        assert item.until is not None
-        is_past = clock.is_past_at_last(item.until)
-        if is_past is None:
-            may.append(item)
-        elif is_past:
+        is_past = item.until is None or clock.is_past_at_last(item.until)
+        if is_past:
             must.append(item)
+        elif is_past is None or item.is_loose:
+            may.append(item)
     return Expected(must, may)
 
 
@@ -84,8 +85,14 @@ def _records(case: Case) -> Iterable[tuple[int, Record]]:
 def _verdict(case: Case, record: Record) -> str | None:
     if record.row is None:
         return MALFORMED
-    row = record.row
-    return next((each.name for each in case.checks if each.condition.of(row) is not True), None)
+    return _fails(case, -1, record.row)
+
+
+def _fails(case: Case, view: int, row: Row) -> str | None:
+    """The name of the first check on this view that the row does not pass."""
+    return next(
+        (c.name for c in case.checks if c.view == view and c.condition.of(row) is not True), None
+    )
 
 
 def _is_kept(case: Case, check: str) -> bool:

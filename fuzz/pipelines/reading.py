@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from confluent_kafka import Consumer, TopicPartition
 
@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 SECONDS = 60.0
 
 
+Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
+
+
 class Found(NamedTuple):
     partition: int
     key: bytes | None
     value: bytes | None
-    headers: dict[str, bytes | None]
+    headers: Headers
 
 
 def read_topic(bootstrap: str, topic: str) -> list[Found]:
@@ -39,7 +42,7 @@ def read_topic(bootstrap: str, topic: str) -> list[Found]:
         partitions = consumer.list_topics(topic, SECONDS).topics[topic].partitions
         consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
         found: dict[int, list[Found]] = {number: [] for number in partitions}
-        ended = set()
+        ended: set[int] = set()
         while len(ended) < len(partitions):
             message = consumer.poll(SECONDS)
             assert message is not None, f"{topic}: a transaction is still open"
@@ -48,7 +51,7 @@ def read_topic(bootstrap: str, topic: str) -> list[Found]:
             if message.error() is not None:
                 ended.add(number)
                 continue
-            headers = dict(message.headers() or [])
+            headers = tuple((name, raw) for name, raw in message.headers() or ())
             found[number].append(Found(number, message.key(), message.value(), headers))
         return [each for number in sorted(found) for each in found[number]]
     finally:

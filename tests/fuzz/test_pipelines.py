@@ -104,5 +104,5 @@ def records(*numbers: int) -> list[Found]:
     for number in numbers:
         row = ROWS[number]
         value = f'{{"seq": {row["seq"]}, "user": "{row["user"]}"}}'
-        made.append(Found(0, str(row["user"]).encode(), value.encode(), {}))
+        made.append(Found(0, str(row["user"]).encode(), value.encode(), ()))
     return made

@@ -21,11 +21,12 @@ _WHO = [f"{letter}{number}" for letter in "uab" for number in range(8)]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """An expectation on the source."""
+    """An expectation on the source (-1) or on a step."""
 
     name: str
     condition: Expression
     otherwise: str
+    view: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +87,7 @@ class Case:
                     "name": each.name,
                     "check": each.condition.sql,
                     "otherwise": each.otherwise,
-                    "on": "input",
+                    "on": self.view(each.view),
                 }
                 for each in self.checks
             ],
@@ -122,6 +123,8 @@ class Case:
             facts["schema"] = formats.avro_schema(source.columns)
         elif source.format != "text":
             facts["schema"] = ", ".join(f"{name} {kind}" for name, kind in source.columns.items())
+        if source.has_headers:
+            facts["headers"] = True
         if source.malformed:
             facts["malformed"] = source.malformed
         if source.delay_seconds is not None and source.format != "text":
@@ -173,6 +176,7 @@ def draw(
     path = _path(chance, sources, operator, cities)
     sinks = _sinks(chance, path, name, home, runs)
     checks = _checks(chance, sources[0], has_letters=dead_letter is not None)
+    checks += _checks_on_steps(chance, path)
     return Case(
         seed=seed,
         name=name,
@@ -242,8 +246,17 @@ def _checks(chance: Random, source: Source, *, has_letters: bool) -> list[Check]
     ]
 
 
+def _checks_on_steps(chance: Random, path: _Path) -> list[Check]:
+    """Counts that change are not checked: which of them are seen depends on batches."""
+    return [
+        Check(f"on-{view}", expressions.condition(chance, path.columns[view + 1]), "drop", view)
+        for view, step in enumerate(path.steps)
+        if "seq" in step.columns and chance.random() < 0.1
+    ]
+
+
 def _path(chance: Random, sources: list[Source], operator: str, cities: dict[str, str]) -> _Path:
-    path = _Path([], [sources[0].columns], [("append",)], [()])
+    path = _Path([], [sources[0].view], [("append",)], [()])
     is_timed = sources[0].delay_seconds is not None
     if sources[0].format == "text":
         path.add(steps.parse_text(), ("append",))
@@ -265,8 +278,8 @@ def _path(chance: Random, sources: list[Source], operator: str, cities: dict[str
         case "numbering":
             path.add(Numbering(), ("append",))
         case "pairs":
-            seconds = chance.choice((1, 5))
-            path.add(Pairs(path.columns[-1], sources[1], seconds), ("append",))
+            seconds, is_left = chance.choice((1, 5)), is_timed and chance.random() < 0.5
+            path.add(Pairs(path.columns[-1], sources[1], seconds, is_left), ("append",))
     if operator in ("none", "dedupe", "pairs") and path.steps and chance.random() < 0.5:
         step = steps.draw_step(chance, path.columns[-1], cities=cities, is_timed=False)
         path.add(step, ("append",))

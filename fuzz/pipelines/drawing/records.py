@@ -53,7 +53,14 @@ class Source:
     columns: Columns
     delay_seconds: int | None
     malformed: str | None
+    has_headers: bool
     runs: list[list[Chunk]] = field(default_factory=list)
+
+    @property
+    def view(self) -> Columns:
+        """The columns that the pipeline sees."""
+        more = {formats.HEADERS: formats.HEADERS_TYPE} if self.has_headers else {}
+        return self.columns | more
 
     @property
     def span_ms(self) -> int:
@@ -97,6 +104,7 @@ def draw_source(
         columns=CORE | ({} if format == "text" else more),
         delay_seconds=delay_seconds,
         malformed=malformed,
+        has_headers=format != "text" and chance.random() < 0.25,
     )
 
 
@@ -138,13 +146,15 @@ class Sender:
         partition = zlib.crc32(user.encode()) % source.partitions if user else 0
         key = user.encode() if user else None
         if chance.random() < mood.tombstones:
-            return Record(partition, key, None, (), dict.fromkeys(source.columns))
+            return Record(partition, key, None, (), dict.fromkeys(source.view))
         row = self._row(source, user, is_late=not is_first and chance.random() < mood.late)
         value = formats.encode(source.format, source.columns, row)
         headers = (("trace", b"%d" % row["seq"]),) if chance.random() < 0.2 else ()
         if chance.random() < mood.malformed:
             bad = formats.damaged(chance, source.format, value, source.columns)
             return Record(partition, key, bad, headers, None)
+        if source.has_headers:
+            row[formats.HEADERS] = headers or None
         return Record(partition, key, value, headers, row)
 
     def _user(self) -> str | None:

@@ -33,12 +33,22 @@ class TopicPlan(SinkPlan):
         how = f"{self.writers[0]} writers" if self.is_exact else "at least once"
         return f"topic({self.format}, {how})"
 
+    @property
+    def has_headers(self) -> bool:
+        return formats.HEADERS in self.columns
+
+    @property
+    def value_columns(self) -> Columns:
+        return {name: kind for name, kind in self.columns.items() if name != formats.HEADERS}
+
     def facts(self, run: int) -> dict[str, Any]:
         facts: dict[str, Any] = {"topic": self.topic, "format": self.format, "output": self.output}
         if self.key is not None:
             facts["key"] = self.key.sql
+        if self.has_headers:
+            facts["headers"] = formats.HEADERS
         if self.format == "avro":
-            facts["schema"] = formats.avro_schema(self.columns)
+            facts["schema"] = formats.avro_schema(self.value_columns)
         if self.is_exact:
             return facts | {"delivery": "exactly_once", "writers": self.writers[run]}
         return facts | {"delivery": "at_least_once"}
@@ -96,7 +106,9 @@ def draw_sink(
             return _topic(chance, view, output, columns, keys, name, runs)
         case "table":
             is_upsert = changes or chance.random() < 0.5
-            own = keys or (("id",) if "id" in columns else ("user", "c"))
+            own = keys or (
+                chance.choice((("id",), ("user",))) if "id" in columns else ("user", "c")
+            )
             return TablePlan(
                 view=view,
                 output=output,

@@ -10,6 +10,9 @@ from fuzz.pipelines.drawing.expressions import Columns, Row
 from fuzz.pipelines.drawing.records import Source
 from fuzz.pipelines.drawing.steps import Item, sent
 
+# Between the time that ends the wait of a row and the time at which it must have come.
+_MARGIN_MS = 60_000
+
 
 def times(items: Iterable[Item]) -> list[tuple[int, int]]:
     return [(item.run, item.row["at"]) for item in items if item.row["at"] is not None]
@@ -167,6 +170,7 @@ class Pairs:
     before: Columns
     other: Source
     seconds: int
+    is_left: bool
     keeps_order: bool = False
 
     @property
@@ -178,19 +182,34 @@ class Pairs:
         near = f"INTERVAL {self.seconds} SECONDS"
         on = f"p.user = o.user AND o.at BETWEEN p.at - {near} AND p.at + {near}"
         chosen = "p.*, o.seq AS other_seq, o.n AS other_n"
-        return {"sql": f"SELECT {chosen} FROM previous p JOIN other o ON {on}"}
+        how = "LEFT JOIN" if self.is_left else "JOIN"
+        return {"sql": f"SELECT {chosen} FROM previous p {how} other o ON {on}"}
 
     def apply(self, items: list[Item], clock: Clock) -> list[Item]:
         by_user: dict[str, list[Row]] = defaultdict(list)
         for other in sent(self.other):
             if other.row["user"] is not None:
                 by_user[other.row["user"]].append(other.row)
-        return [
-            replace(item, row={**item.row, "other_seq": other["seq"], "other_n": other["n"]})
-            for item in items
-            for other in by_user.get(item.row["user"], ())
-            if abs(item.row["at"] - other["at"]) <= self.seconds * 1000
-        ]
+        found = []
+        for item in items:
+            matches = [
+                {**item.row, "other_seq": other["seq"], "other_n": other["n"]}
+                for other in by_user.get(item.row["user"], ())
+                if abs(item.row["at"] - other["at"]) <= self.seconds * 1000
+            ]
+            found += [replace(item, row=row) for row in matches]
+            if self.is_left and not matches:
+                found.append(self._alone(item))
+        return found
+
+    def _alone(self, item: Item) -> Item:
+        """Given on when nothing can match any more. The watermark is the older one of both, and rounds: who knows when."""
+        return replace(
+            item,
+            row={**item.row, "other_seq": None, "other_n": None},
+            until=item.row["at"] + self.seconds * 1000 + _MARGIN_MS,
+            is_loose=True,
+        )
 
 
 def _is_late(here: Clock | None, item: Item, end: int) -> bool:

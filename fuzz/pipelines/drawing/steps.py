@@ -24,6 +24,8 @@ class Item:
     origin: str
     # The end of the window: where a result is given on when it is final, it waits for that time.
     until: int | None = None
+    # It may also come earlier than that.
+    is_loose: bool = False
 
 
 def sent(source: Source) -> list[Item]:
@@ -122,7 +124,7 @@ def parse_text() -> Select:
     for place, (name, kind) in enumerate(CORE.items()):
         piece = f"nullif(split(value, '[{formats.BETWEEN}]')[{place}], '')"
         sql = piece if kind == "string" else f"cast({piece} AS {kind})"
-        parts[name] = Expression(sql, kind, lambda row, name=name: row[name])
+        parts[name] = Expression(sql, kind, column(name, kind).of)
     return Select(parts, None, source="input")
 
 
