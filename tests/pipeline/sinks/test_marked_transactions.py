@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Producer
 
+from klamm.pipeline.sinks.markers import Markers, MarkerShelf
 from klamm.pipeline.sinks.parts import PartWriter
 from klamm.pipeline.sinks.transaction import Columns, MarkedTransactions
 from klamm.pipeline.sinks.trouble import MarkerLost, SinkFailed, Superseded
@@ -75,6 +76,20 @@ def test_transaction_that_a_dead_writer_left_open_never_happened(bootstrap: str)
 
     assert topics.committed_values(bootstrap, "left-open") == [b"whole"]
     writer.close()
+
+
+def test_markers_can_be_read_though_a_dead_run_left_one_undecided(bootstrap: str) -> None:
+    topics.create(bootstrap, "undecided")
+    dead = MarkedTransactions(bootstrap=bootstrap, topic="undecided", id="q.sink.2.1")
+    dead.open()
+    dead.write(0, records(b"whole"))
+    dead.begin(1)
+
+    shelf = MarkerShelf(bootstrap=bootstrap, topic="undecided", prefix="q.sink", settings={})
+    found = shelf.read(writers=2)
+
+    assert found == Markers({2: (None, 0)})
+    dead.close()
 
 
 def test_writer_that_was_fenced_prints_nothing(

@@ -62,7 +62,8 @@ class MarkerShelf:
     settings: dict[str, str]
 
     def read(self, *, writers: int) -> Markers:
-        """The tasks fence their own ids. Other ids nobody will open again, so they are fenced here."""
+        """The tasks fence their own ids, and end what a dead run left undecided there: until then the marker before it
+        is told. Other ids nobody will open again, so they are fenced here."""
         try:
             found = {writers: tuple(self._mark(writers, part) for part in range(writers))}
             for other in sorted(self._numbers_of_writers() - {writers}):
@@ -75,7 +76,8 @@ class MarkerShelf:
         return f"{self.prefix}.{writers}"
 
     def _mark(self, writers: int, part: int) -> int | None:
-        group = marker_reader(self.bootstrap, f"{self.prefix_of(writers)}.{part}", self.settings)
+        id = f"{self.prefix_of(writers)}.{part}"
+        group = marker_reader(self.bootstrap, id, self.settings, waits=False)
         try:
             return read_marker(group, self.topic)
         finally:

@@ -223,9 +223,15 @@ class MarkedTransactions:
         return cause
 
 
-def marker_reader(bootstrap: str, id: str, settings: Mapping[str, str]) -> Consumer:
-    """A client that asks for the marker of one id, and sees only what was committed."""
-    own = {"group.id": id, "isolation.level": "read_committed", "enable.auto.commit": False}
+def marker_reader(
+    bootstrap: str, id: str, settings: Mapping[str, str], *, waits: bool = True
+) -> Consumer:
+    """A client that asks for the marker of one id, and sees only what was committed.
+
+    If it waits, it does so until the last transaction is decided: for ever, where nobody is there to end it.
+    """
+    level = "read_committed" if waits else "read_uncommitted"
+    own = {"group.id": id, "isolation.level": level, "enable.auto.commit": False}
     return Consumer({**settings, "bootstrap.servers": bootstrap, **own, **silent()})
 
 
