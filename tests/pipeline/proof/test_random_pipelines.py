@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FIRST = int(os.environ.get("KLAMM_SEED", "0"))
-# Chosen so that each has a different operator, and all sinks and formats are among them.
-SEEDS = (FIRST,) if FIRST else (18, 24, 26, 27, 30)
+# A join of streams, one with a table, a window, deduplication, and none of them; chosen among the short ones.
+SEEDS = (FIRST,) if FIRST else (5, 22, 36, 44, 52)
 MOST_RECORDS = 60
 MOST_RUNS = 2
 
