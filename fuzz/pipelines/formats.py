@@ -83,7 +83,7 @@ def _cell(kind: str, value: Any) -> str:
         return ""
     if kind != "string":
         return _word(kind, value)
-    if value == "" or any(each in value for each in ',"\n') or value != value.strip():
+    if value == "" or any(each in value for each in ',"\n'):
         return '"' + value.replace('"', '\\"') + '"'
     return str(value)
 
