@@ -1,9 +1,13 @@
+from contextlib import suppress
 from dataclasses import fields
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from klamm.base.settings.broker import Settings
 from klamm.base.settings.load import ConfigFile, SettingsError, load
+from klamm.base.settings.table import BROKER
 
 CLUSTER = """
 process.roles=broker,controller
@@ -246,3 +250,68 @@ def test_every_theme_is_a_group_of_the_settings() -> None:
         "topic_defaults",
         "static",
     }
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 5_000, "a." * 5_000 + "a = 1"])
+def test_toml_that_is_nested_too_deep_is_a_problem_like_any_other(text: str) -> None:
+    with pytest.raises(SettingsError, match="nested too deep"):
+        load([ConfigFile("klamm.toml", text)])
+
+
+@pytest.mark.parametrize("number", ["-1", "-7"])
+def test_old_name_of_the_node_s_number_cannot_be_negative(number: str) -> None:
+    with pytest.raises(SettingsError, match=r"broker\.id"):
+        load(overrides=[f"broker.id={number}"])
+
+
+HOSTILE = (
+    *(
+        "",
+        "0",
+        "-1",
+        "-7",
+        "9" * 5_000,
+        "99999999999999999999",
+        "nan",
+        "inf",
+        "1e400",
+        "x",
+        "é",
+        "\udcff",
+    ),
+    *(
+        "x" * 3_000,
+        ",",
+        ",,",
+        "=",
+        "1@",
+        "1@:",
+        "1@h:9999999",
+        "A://",
+        "A://:1",
+        "PLAINTEXT://:99999",
+    ),
+    *(
+        "PLAINTEXT://[::1",
+        "PLAINTEXT://[]:1",
+        "٣",
+        "1_0",
+        "0x1",
+        "true",
+        "${x}",
+        "\\",
+        "\t",
+        "1.1.1.1:x",
+    ),
+)
+
+
+@settings(max_examples=1_000, derandomize=True, database=None)
+@given(
+    name=st.sampled_from(sorted(BROKER)), text=st.sampled_from(HOSTILE), in_cluster=st.booleans()
+)
+def test_every_setting_takes_a_value_or_says_what_is_wrong(
+    name: str, text: str, in_cluster: bool
+) -> None:
+    with suppress(SettingsError):
+        load([ConfigFile("f", CLUSTER if in_cluster else "")], overrides=[f"{name}={text}"])

@@ -58,6 +58,8 @@ def test_a_node_starts_with(changes: tuple[str, ...]) -> None:
     [
         (["-node.id"], "node.id", "is missing"),
         (["broker.id=3"], "broker.id", "is not the same as node.id"),
+        (["-node.id", "broker.id=-1"], "node.id", "is missing"),
+        (["-node.id", "broker.id=-7"], "node.id", "is missing"),
         (["-process.roles"], "process.roles", "is missing, but controller.quorum.voters is set"),
         (["-controller.listener.names"], "controller.listener.names", "is missing"),
         (["controller.listener.names=OTHER"], "controller.listener.names", "names no listener"),

@@ -77,12 +77,18 @@ def build_settings(texts: Mapping[str, str] = NOTHING) -> Settings:
     )
 
 
+def has_number(texts: Mapping[str, str]) -> bool:
+    """Below zero broker.id, whose default is -1, is no number of a node."""
+    return "node.id" in texts or not texts.get("broker.id", "-1").strip().startswith("-")
+
+
 def complete(texts: Mapping[str, str]) -> dict[str, str]:
     """Adds what follows from the texts: the settings of a broker alone, and the two names of its number."""
     whole = dict(texts)
-    for old, new in (("broker.id", "node.id"), ("node.id", "broker.id")):
-        if old in whole:
-            whole.setdefault(new, whole[old])
+    if has_number(whole):
+        for old, new in (("broker.id", "node.id"), ("node.id", "broker.id")):
+            if old in whole:
+                whole.setdefault(new, whole[old])
     if "process.roles" not in whole:
         whole = {**ALONE, "broker.id": whole.get("node.id", ALONE["node.id"]), **whole}
     return whole

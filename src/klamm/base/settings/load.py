@@ -102,8 +102,9 @@ def _file_layer(file: ConfigFile, problems: list[Problem]) -> dict[str, Given]:
             entry.name: Given(entry.text, f"{file.name}:{entry.line}" if entry.line else file.name)
             for entry in entries
         }
-    except ValueError as error:
-        problems.append(Problem(file.name, "", None, str(error)))
+    except (ValueError, RecursionError) as error:
+        wrong = str(error) if isinstance(error, ValueError) else "it is nested too deep"
+        problems.append(Problem(file.name, "", None, wrong))
         return {}
 
 

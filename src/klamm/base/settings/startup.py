@@ -5,7 +5,7 @@ The sentences are for whoever wrote the config; no client reads them.
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from klamm.base.settings.broker import complete
+from klamm.base.settings.broker import complete, has_number
 from klamm.base.settings.declare import read_theme
 from klamm.base.settings.listeners import (
     Listener,
@@ -51,7 +51,7 @@ def _missing(texts: Mapping[str, str]) -> Iterator[Finding]:
                 f"is missing, but {asked[0]} is set; say broker, controller or broker,controller",
             )
         return
-    if "node.id" not in texts and "broker.id" not in texts:
+    if not has_number(texts):
         yield "node.id", "is missing; every node of a cluster needs a number of its own"
     if "controller.listener.names" not in texts:
         yield (
