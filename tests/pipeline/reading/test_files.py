@@ -87,6 +87,22 @@ def test_csv_with_a_header_and_bad_rows(spark: "SparkSession", tmp_path: Path) -
     }
 
 
+def test_header_with_other_names_than_the_schema_ends_the_run(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    write(tmp_path, "a.csv", "ms,user", "1,2")
+    more: dict[str, object] = {
+        "format": "csv",
+        "schema": "user string, ms int",
+        "options": {"header": "true"},
+    }
+
+    found = checked(spark, tmp_path, more)
+
+    with pytest.raises(StreamingQueryException, match="header"):
+        stream(found.good)
+
+
 def test_numbers_in_csv_that_do_not_fit_are_malformed(
     spark: "SparkSession", tmp_path: Path
 ) -> None:

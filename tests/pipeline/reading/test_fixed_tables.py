@@ -7,6 +7,9 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
 from klamm.pipeline.names import delta_path
 from klamm.pipeline.place import Place
 from klamm.pipeline.sources.tables import open_table
@@ -89,3 +92,16 @@ def test_table_that_is_not_there_is_told(spark: "SparkSession", place: Place) ->
     ):
         with pytest.raises(SourceFailed, match=sentence):
             open_table(spark, table, place)
+
+
+@pytest.mark.parametrize(
+    ("format", "lines"), [("json", '{"ms": 1}\n{"ms": "x"}\n'), ("csv", "1\nx\n")]
+)
+def test_line_of_a_table_that_cannot_be_read_is_no_row_of_nulls(
+    spark: "SparkSession", place: Place, tmp_path: Path, format: str, lines: str
+) -> None:
+    (tmp_path / f"a.{format}").write_text(lines)
+    table = FileSource(name="t", files=str(tmp_path), format=FileFormat(format), schema="ms int")
+
+    with pytest.raises((PySparkException, Py4JJavaError), match="FAILFAST"):
+        open_table(spark, table, place).collect()

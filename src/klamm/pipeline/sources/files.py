@@ -16,7 +16,14 @@ from pyspark.sql import functions as f
 from pyspark.sql.types import StringType, StructField, StructType
 
 from klamm.pipeline.sources.decode import decode
-from klamm.pipeline.sources.formats.fitting import any_of, misfit, widened
+from klamm.pipeline.sources.formats.csv_lines import widened_line
+from klamm.pipeline.sources.formats.fitting import widened
+from klamm.pipeline.sources.formats.texts import (
+    has_own_times,
+    misfits,
+    narrow_columns,
+    quoted,
+)
 from klamm.pipeline.sources.formats.verdict import (
     CORRUPT_COLUMN,
     NO_FIT,
@@ -30,6 +37,7 @@ from klamm.pipeline.spec import FileFormat, FileSource, RecordFormat
 
 _HEADERS_TYPE = "array<struct<key:string,value:binary>>"
 _FILE = "_file"
+_WIDE = "_klamm_wide_"
 # With these, a file of JSON is not a list of lines in UTF-8.
 _NO_LINES = {"multiline", "encoding", "charset"}
 
@@ -63,9 +71,9 @@ def with_source(
 ) -> DataFrame:
     """Rows that are never malformed: what is raw of them is JSON."""
     names = [name for name in rows.columns if name != file]
-    raw = f.to_json(f.struct(*(_quoted(name) for name in names))) if keep_raw else None
+    raw = f.to_json(f.struct(*(quoted(name) for name in names))) if keep_raw else None
     path = f.lit(None).cast("string") if file is None else f.col(file)
-    columns = [*(_quoted(name) for name in names), _origin(path, raw)]
+    columns = [*(quoted(name) for name in names), _origin(path, raw)]
     return counted(rows, counted_as).select(*columns, nothing_wrong())
 
 
@@ -95,33 +103,41 @@ def _read_by_spark(
     keep_raw: bool,
     counted_as: str | None,
 ) -> DataFrame:
-    wide = widened(schema)
-    assert isinstance(wide, StructType)
+    wide = _wide(source, schema)
+    # Beside the narrow columns, which have the names of the schema.
+    names = {each.name: f"{_WIDE}{each.name}" for each in schema.fields}
     with_corrupt = StructType([*wide.fields, StructField(CORRUPT_COLUMN, StringType())])
     rows = _reader(spark, source, source.format.value, with_corrupt)
     rows = counted(rows.select("*", f.col("_metadata.file_path").alias(_FILE)), counted_as)
-    columns = [_quoted(each.name) for each in schema.fields]
+    rows = rows.withColumnsRenamed(names)
+
+    def value_of(name: str) -> Column:
+        return quoted(names[name])
+
+    rows = rows.select("*", *narrow_columns(schema, wide, value_of))
+    columns = [value_of(each.name).alias(each.name) for each in schema.fields]
     written = f.to_csv if source.format is FileFormat.CSV else f.to_json
     line = written(f.struct(*columns))
-    fits_not = [misfit(_quoted(each.name), each.dataType) for each in schema.fields]
-    does_not_fit = any_of(fits_not)
-    if does_not_fit is not None:
-        does_not_fit = does_not_fit & ~f.lower(line).contains("inf")
     # Spark finds mistakes only in columns that are asked for. This asks for all, and is never true.
     asks_for_all = f.length(_FILE) < 0
-    for column in columns:
-        asks_for_all = asks_for_all & column.isNull()
-    is_corrupt = any_of([f.col(CORRUPT_COLUMN).isNotNull(), asks_for_all, does_not_fit])
-    assert is_corrupt is not None
-    raw = f.coalesce(CORRUPT_COLUMN, line) if keep_raw else None
-    narrow = [
-        column if widened(each.dataType) == each.dataType else column.try_cast(each.dataType)
-        for column, each in zip(columns, schema.fields, strict=True)
-    ]
-    named = [column.alias(e.name) for column, e in zip(narrow, schema.fields, strict=True)]
-    return rows.select(
-        *named, _origin(f.col(_FILE), raw), first_of((is_corrupt, NO_FIT)).alias(CORRUPT_COLUMN)
+    for name in names:
+        asks_for_all = asks_for_all & value_of(name).isNull()
+    reason = first_of(
+        (f.col(CORRUPT_COLUMN).isNotNull() | asks_for_all, NO_FIT),
+        *misfits(schema, wide, value_of, line),
     )
+    raw = f.coalesce(CORRUPT_COLUMN, line) if keep_raw else None
+    named = [quoted(each.name) for each in schema.fields]
+    return rows.select(*named, _origin(f.col(_FILE), raw), reason.alias(CORRUPT_COLUMN))
+
+
+def _wide(source: FileSource, schema: StructType) -> StructType:
+    given = {name.lower(): value for name, value in source.options}
+    if source.format is FileFormat.CSV:
+        return widened_line(schema, given)
+    wide = widened(schema, times=not has_own_times(given))
+    assert isinstance(wide, StructType)
+    return wide
 
 
 def _origin(path: Column, raw: Column | None) -> Column:
@@ -164,6 +180,9 @@ def _reader(
 
 def _options(source: FileSource) -> dict[str, str]:
     given = {name: value for name, value in source.options if name.lower() != "mode"}
+    if source.format is FileFormat.CSV:
+        # Without it, Spark takes the columns in the order of the schema, whatever the header says.
+        given = {"enforceSchema": "false"} | given
     return given | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT_COLUMN}
 
 
@@ -179,7 +198,3 @@ def _told_shortly(source: FileSource) -> Iterator[None]:
                 f"the files at {source.files} show no columns: give a schema"
             ) from error
         raise
-
-
-def _quoted(name: str) -> Column:
-    return f.col(f"`{name.replace('`', '``')}`")

@@ -23,7 +23,9 @@ def open_table(spark: SparkSession, table: Table, place: Place) -> DataFrame:
 
 
 def _files(spark: SparkSession, table: FileSource) -> DataFrame:
-    reader = spark.read.format(table.format.value).options(**dict(table.options))
+    # A line that cannot be read would be a row of NULLs; a table has nowhere to put it.
+    options = {"mode": "FAILFAST"} | dict(table.options)
+    reader = spark.read.format(table.format.value).options(**options)
     if table.schema is not None:
         reader = reader.schema(table.schema)
     try:

@@ -9,22 +9,10 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.avro.functions import from_avro
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    BooleanType,
-    DataType,
-    DateType,
-    DecimalType,
-    IntegerType,
-    LongType,
-    MapType,
-    StringType,
-    StructType,
-)
+from pyspark.sql.types import DataType, StringType, StructType
 
 from klamm.pipeline.sources.formats.avro_schema import END, END_BYTES, VALUE, exact, with_end
-from klamm.pipeline.sources.formats.fitting import any_of
+from klamm.pipeline.sources.formats.fitting import narrowed, some, was_lost
 from klamm.pipeline.sources.formats.verdict import CORRUPT_COLUMN, NO_FIT, counted, first_of
 
 LEFT_OVER = "bytes are left behind its end"
@@ -34,7 +22,6 @@ _READER_SCHEMA = "avroSchema"
 # What a schema registry's clients write before the value: this byte and four of the schema's id.
 _MAGIC = b"\x00"
 _HEADER_BYTES = 5
-_SMALLEST_INT, _LARGEST_INT = -(2**31), 2**31 - 1
 
 
 def avro(
@@ -62,7 +49,7 @@ def avro(
     others = [name for name in parsed.columns if name not in (_ROW, _BYTES)]
     decoded = f.col(_ROW).getField(VALUE)
     names = _columns(decoded, wide, target.dataType)
-    reason = _reason(f.col(_ROW).getField(END), end, misfit(decoded, wide, target.dataType))
+    reason = _reason(f.col(_ROW).getField(END), end, some(decoded, wide, target.dataType, _misfit))
     return parsed.select(*names, *others, reason.alias(CORRUPT_COLUMN))
 
 
@@ -98,64 +85,5 @@ def _reason(found: Column, end: Column, does_not_fit: Column | None) -> Column:
     )
 
 
-def misfit(value: Column, wide: DataType, kind: DataType) -> Column | None:
-    """Whether a value that was read as `wide` is none of `kind`; may be NULL for no. None: every value is."""
-    match wide, kind:
-        case StringType(), _:
-            return ~f.is_valid_utf8(value)
-        case LongType(), IntegerType() | DateType():
-            return (value < _SMALLEST_INT) | (value > _LARGEST_INT)
-        case BinaryType(), BooleanType():
-            return ~value.isin(b"\x00", b"\x01")
-        case DecimalType(), DecimalType() if wide != kind:
-            return value.isNotNull() & value.try_cast(kind).isNull()
-        case StructType(), StructType():
-            pairs = zip(wide.fields, kind.fields, strict=True)
-            return any_of(
-                [misfit(value.getField(w.name), w.dataType, k.dataType) for w, k in pairs]
-            )
-        case ArrayType(), ArrayType():
-            return _misfit_inside(value, wide.elementType, kind.elementType)
-        case MapType(), MapType():
-            keys = f.exists(f.map_keys(value), lambda key: ~f.is_valid_utf8(key))
-            return any_of(
-                [keys, _misfit_inside(f.map_values(value), wide.valueType, kind.valueType)]
-            )
-    return None
-
-
-def _misfit_inside(values: Column, wide: DataType, kind: DataType) -> Column | None:
-    if misfit(values, wide, kind) is None:
-        return None
-
-    def is_misfit(value: Column) -> Column:
-        condition = misfit(value, wide, kind)
-        assert condition is not None
-        return f.coalesce(condition, f.lit(False))
-
-    return f.exists(values, is_misfit)
-
-
-def narrowed(value: Column, wide: DataType, kind: DataType) -> Column:
-    """A value that fits, as what the schema says."""
-    if wide == kind:
-        return value
-    match wide, kind:
-        case LongType(), DateType():
-            return f.date_from_unix_date(value.try_cast("int"))
-        case BinaryType(), BooleanType():
-            return value == f.lit(b"\x01")
-        case StructType(), StructType():
-            pairs = zip(wide.fields, kind.fields, strict=True)
-            fields = [
-                narrowed(value.getField(w.name), w.dataType, k.dataType).alias(k.name)
-                for w, k in pairs
-            ]
-            return f.when(value.isNotNull(), f.struct(*fields))
-        case ArrayType(), ArrayType():
-            return f.transform(value, lambda e: narrowed(e, wide.elementType, kind.elementType))
-        case MapType(), MapType():
-            return f.transform_values(
-                value, lambda _, e: narrowed(e, wide.valueType, kind.valueType)
-            )
-    return value.try_cast(kind)
+def _misfit(value: Column, wide: DataType, kind: DataType) -> Column | None:
+    return ~f.is_valid_utf8(value) if isinstance(wide, StringType) else was_lost(value, wide, kind)
