@@ -98,7 +98,7 @@ class _Stage:
         ]
         broker = self._node.broker
         self._loop.run_until_complete(
-            broker.quorum.create_topics(CreateTopicsRequest(topics=topics))
+            broker.quorum.controller.ask(CreateTopicsRequest(topics=topics))
         )
         listener = cast(Listener, _Listener())
         self._dispatch = Dispatcher(broker, broker.apis_of(listener), broker.tasks).dispatch

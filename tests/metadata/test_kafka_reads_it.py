@@ -42,7 +42,7 @@ async def _live(data: Path, *, topic: str) -> None:
         config = CreatableTopicConfig(name="retention.ms", value="5")
         new = CreatableTopic(name=topic, num_partitions=2, replication_factor=1, configs=[config])
         request = CreateTopicsRequest(topics=[new])
-        await quorum.create_topics(request)
+        await quorum.controller.ask(request)
         await quorum.close()
 
 

@@ -21,6 +21,7 @@ from klamm.replication.replicas import Replicas
 from klamm.replication.waiting import Waiting
 from klamm.server.api_table import BROKER, CONTROLLER, ServedApi, served
 from klamm.server.auto_topic_creation import AutoTopicCreation
+from klamm.server.controller_port import ControllerPort
 from klamm.server.coordination.coordinators import group_coordinator, transaction_coordinator
 from klamm.server.coordination.internal_topics import InternalTopics
 from klamm.server.coordination.markers import MarkerWriter
@@ -53,6 +54,7 @@ class Broker:
         self.world = world
         self.clock = world.clock
         self.quorum = quorum
+        self.controller: ControllerPort = quorum.controller
         self.node_id = settings.node.node_id
         self.flusher = Flusher(world.workers, self._log_failed)
         self.checkpointer = Checkpointer(world.workers)
@@ -70,8 +72,8 @@ class Broker:
         )
         self.fetches: Waiting[Fetching] = Waiting()
         self.metadata_answers = MetadataAnswers()
-        self.producer_ids = ProducerIds(quorum)
-        self.internal_topics = InternalTopics(settings, quorum)
+        self.producer_ids = ProducerIds(self)
+        self.internal_topics = InternalTopics(self)
         self.auto_creation = AutoTopicCreation(self)
         self.groups = group_coordinator(self, settings, world.chance)
         self.transactions = transaction_coordinator(self, settings, world.chance)

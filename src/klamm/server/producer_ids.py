@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
-from klamm.server.loops.metadata_quorum import MetadataQuorum
+from klamm.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
+
+if TYPE_CHECKING:
+    from klamm.server.broker import Broker
 
 
 class ProducerIds:
-    def __init__(self, quorum: MetadataQuorum) -> None:
-        self._quorum = quorum
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
         self._block = range(0)
         self._refill = asyncio.Lock()
 
@@ -28,7 +32,16 @@ class ProducerIds:
         """Makes sure that there is one to take; of many who ask at once only one asks the controller."""
         async with self._refill:
             while not self._block:
-                self._block = await self._quorum.allocate_producer_ids()
+                self._block = await self._allocate()
+
+    async def _allocate(self) -> range:
+        """A block of ids that nobody else has."""
+        broker = self._broker
+        request = AllocateProducerIdsRequest(
+            broker_id=broker.node_id, broker_epoch=broker.quorum.broker_epoch
+        )
+        block = await broker.controller.ask(request)
+        return range(block.producer_id_start, block.producer_id_start + block.producer_id_len)
 
     async def fetch(self) -> int:
         """The next id, from a new block if need be."""

@@ -29,7 +29,7 @@ class Counted:
         self.broker = self.node.node.broker
         if "counting" not in self.broker.image.topics_by_name:
             topic = CreatableTopic(name="counting", num_partitions=2, replication_factor=1)
-            self.node.run(self.broker.quorum.create_topics(CreateTopicsRequest(topics=[topic])))
+            self.node.run(self.broker.quorum.controller.ask(CreateTopicsRequest(topics=[topic])))
         self.coordinator = Coordinator(self.broker, TOPIC, lambda index: Counting())
         self.node.call(lambda: self.coordinator.follow(self.broker.image))
 

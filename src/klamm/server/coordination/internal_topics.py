@@ -15,7 +15,7 @@ from klamm.protocol.messages.create_topics import (
 )
 
 if TYPE_CHECKING:
-    from klamm.server.loops.metadata_quorum import MetadataQuorum
+    from klamm.server.broker import Broker
 
 log = logging.getLogger(__name__)
 
@@ -68,14 +68,13 @@ def _declare(name: str, partitions: int, replicas: int, configs: dict[str, str])
 class InternalTopics:
     """Creates what is missing; of many who ask at once one does it and all wait for it."""
 
-    def __init__(self, settings: Settings, quorum: MetadataQuorum) -> None:
-        self._settings = settings
-        self._quorum = quorum
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
         self._creating: dict[str, asyncio.Task[bool]] = {}
 
     def exists(self, name: str) -> bool:
         """With all its partitions: while it is being created some are not led yet."""
-        return name in self._quorum.image.topics_by_name and name not in self._creating
+        return name in self._broker.image.topics_by_name and name not in self._creating
 
     async def create(self, name: str) -> bool:
         """Whether the topic is there now."""
@@ -88,9 +87,9 @@ class InternalTopics:
         return await asyncio.shield(task)
 
     async def _create(self, name: str) -> bool:
-        topic = declaration(name, self._settings)
+        topic = declaration(name, self._broker.settings)
         assert topic is not None
-        response = await self._quorum.create_topics(CreateTopicsRequest(topics=[topic]))
+        response = await self._broker.controller.ask(CreateTopicsRequest(topics=[topic]))
         (result,) = response.topics
         if result.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
             log.warning("cannot create the topic %s: %s", name, result.error_message)

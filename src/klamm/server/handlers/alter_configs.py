@@ -17,9 +17,7 @@ from klamm.server.heavy.portions import refuse_too_many
 
 async def handle(request: AlterConfigsRequest, call: Call) -> AlterConfigsResponse:
     refuse_too_many(sum(1 + len(resource.configs) for resource in request.resources))
-    return await call.broker.quorum.submit(
-        lambda controller, now: controller.alter_configs(request, now)
-    )
+    return await call.broker.controller.ask(request)
 
 
 def fail(request: AlterConfigsRequest, error: ApiError, version: int) -> AlterConfigsResponse:

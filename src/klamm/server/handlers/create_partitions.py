@@ -17,9 +17,7 @@ from klamm.server.heavy.portions import refuse_too_many
 
 async def handle(request: CreatePartitionsRequest, call: Call) -> CreatePartitionsResponse:
     refuse_too_many(len(request.topics))
-    return await call.broker.quorum.submit(
-        lambda controller, now: controller.create_partitions(request, now)
-    )
+    return await call.broker.controller.ask(request)
 
 
 def fail(

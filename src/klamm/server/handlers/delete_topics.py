@@ -19,9 +19,7 @@ from klamm.server.heavy.portions import refuse_too_many
 
 async def handle(request: DeleteTopicsRequest, call: Call) -> DeleteTopicsResponse:
     refuse_too_many(len(request.topics) + len(request.topic_names))
-    return await call.broker.quorum.submit(
-        lambda controller, now: controller.delete_topics(request, now)
-    )
+    return await call.broker.controller.ask(request)
 
 
 def fail(request: DeleteTopicsRequest, error: ApiError, version: int) -> DeleteTopicsResponse:

@@ -19,9 +19,7 @@ async def handle(
     request: IncrementalAlterConfigsRequest, call: Call
 ) -> IncrementalAlterConfigsResponse:
     refuse_too_many(sum(1 + len(resource.configs) for resource in request.resources))
-    return await call.broker.quorum.submit(
-        lambda controller, now: controller.incremental_alter_configs(request, now)
-    )
+    return await call.broker.controller.ask(request)
 
 
 def fail(

@@ -10,6 +10,4 @@ from klamm.server.call import Call
 
 
 async def handle(request: UpdateFeaturesRequest, call: Call) -> UpdateFeaturesResponse:
-    return await call.broker.quorum.submit(
-        lambda controller, now: controller.update_features(request, now)
-    )
+    return await call.broker.controller.ask(request)

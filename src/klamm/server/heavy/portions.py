@@ -35,16 +35,16 @@ def refuse_too_many(items: int) -> None:
 
 async def create_topics(request: CreateTopicsRequest, broker: Broker) -> CreateTopicsResponse:
     """Others are served between two portions; one sync of the metadata log is enough for many of them."""
-    quorum = broker.quorum
+    controller = broker.controller
     if len(request.topics) <= _PORTION:
-        return await quorum.create_topics(request)
+        return await controller.ask(request)
     answers = []
     async with broker.heavy.lane:
         for topics in _portions(request.topics, broker.settings.topics.num_partitions):
             portion = CreateTopicsRequest(
                 topics=topics, timeout_ms=request.timeout_ms, validate_only=request.validate_only
             )
-            answers.append(asyncio.ensure_future(quorum.create_topics(portion)))
+            answers.append(asyncio.ensure_future(controller.ask(portion)))
             await asyncio.sleep(0)
     responses = await asyncio.gather(*answers)
     return CreateTopicsResponse(topics=[topic for each in responses for topic in each.topics])

@@ -13,7 +13,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from klamm.base.clock import Ms
 from klamm.base.errors import ApiError, ErrorCode
@@ -25,6 +25,7 @@ from klamm.metadata.image import ClusterImage
 from klamm.metadata.records.log import AbortTransactionRecord
 from klamm.metadata.replay import apply
 from klamm.raft.roles import Leader
+from klamm.server.controller_port import OPERATIONS, ControllerRequest
 from klamm.server.loops.metadata_follower import MetadataFollower, Step
 from klamm.server.loops.raft_driver import RaftDriver
 from klamm.server.world.ports import World
@@ -116,6 +117,11 @@ class ControllerDriver:
         self._activated.clear()
 
     # Deciding
+
+    async def ask(self, request: ControllerRequest) -> Any:
+        """Implements ControllerPort."""
+        operation = OPERATIONS[type(request)]
+        return await self.submit(lambda controller, now: operation(controller, request, now))
 
     def submit(self, operation: Operation[T]) -> asyncio.Future[T]:
         """Decide at once, on the newest image; the answer comes when the records it saw and wrote are safe.

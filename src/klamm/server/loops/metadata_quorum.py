@@ -15,8 +15,6 @@ from klamm.base.errors import ApiError
 from klamm.base.ids import Uuid
 from klamm.base.settings.broker import Settings
 from klamm.metadata.image import ClusterImage, Endpoint
-from klamm.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
-from klamm.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from klamm.raft.messages import ReplicaKey
 from klamm.raft.node import RaftNode
 from klamm.raft.voters import VoterHistory, VoterSet
@@ -89,6 +87,10 @@ class MetadataQuorum:
     @property
     def broker_epoch(self) -> int:
         return self.image.brokers[self._directories.node_id].epoch
+
+    @property
+    def controller(self) -> ControllerDriver:
+        return self._controller
 
     def on_change(self, callback: Callback) -> None:
         self._follower.on_change(callback)
@@ -197,14 +199,3 @@ class MetadataQuorum:
 
     def submit(self, operation: Operation[T]) -> asyncio.Future[T]:
         return self._controller.submit(operation)
-
-    async def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
-        return await self.submit(lambda machine, now: machine.create_topics(request, now))
-
-    async def allocate_producer_ids(self) -> range:
-        """A block of ids that nobody else has."""
-        request = AllocateProducerIdsRequest(
-            broker_id=self._directories.node_id, broker_epoch=self.broker_epoch
-        )
-        block = await self.submit(lambda machine, now: machine.allocate_producer_ids(request, now))
-        return range(block.producer_id_start, block.producer_id_start + block.producer_id_len)

@@ -1,0 +1,76 @@
+"""ControllerPort: how the rest of a broker asks the active controller, by message.
+
+Whether the controller is in this process or another node's is not the asker's affair. The answer comes when the change is
+committed and the asker's own image has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, overload
+
+from klamm.base.clock import Ms
+from klamm.controller.controller import Controller
+from klamm.controller.decision import Decision
+from klamm.protocol.messages.allocate_producer_ids import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
+)
+from klamm.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+from klamm.protocol.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+)
+from klamm.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from klamm.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from klamm.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
+from klamm.protocol.messages.incremental_alter_configs import (
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from klamm.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
+
+ControllerRequest = (
+    AllocateProducerIdsRequest
+    | AlterConfigsRequest
+    | CreatePartitionsRequest
+    | CreateTopicsRequest
+    | DeleteTopicsRequest
+    | ElectLeadersRequest
+    | IncrementalAlterConfigsRequest
+    | UpdateFeaturesRequest
+)
+# What the controller does with each message.
+OPERATIONS: dict[type, Callable[[Controller, Any, Ms], Decision[Any]]] = {
+    AllocateProducerIdsRequest: Controller.allocate_producer_ids,
+    AlterConfigsRequest: Controller.alter_configs,
+    CreatePartitionsRequest: Controller.create_partitions,
+    CreateTopicsRequest: Controller.create_topics,
+    DeleteTopicsRequest: Controller.delete_topics,
+    ElectLeadersRequest: Controller.elect_leaders,
+    IncrementalAlterConfigsRequest: Controller.incremental_alter_configs,
+    UpdateFeaturesRequest: Controller.update_features,
+}
+
+
+class ControllerPort(Protocol):
+    """ApiError: the controller refuses the whole request, or there is none that could be asked."""
+
+    @overload
+    async def ask(self, request: AllocateProducerIdsRequest) -> AllocateProducerIdsResponse: ...
+    @overload
+    async def ask(self, request: AlterConfigsRequest) -> AlterConfigsResponse: ...
+    @overload
+    async def ask(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse: ...
+    @overload
+    async def ask(self, request: CreateTopicsRequest) -> CreateTopicsResponse: ...
+    @overload
+    async def ask(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse: ...
+    @overload
+    async def ask(self, request: ElectLeadersRequest) -> ElectLeadersResponse: ...
+    @overload
+    async def ask(
+        self, request: IncrementalAlterConfigsRequest
+    ) -> IncrementalAlterConfigsResponse: ...
+    @overload
+    async def ask(self, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse: ...
