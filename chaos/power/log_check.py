@@ -19,7 +19,7 @@ from klamm.log.log import Log
 from klamm.protocol.records.batch import HEADER_SIZE, MAGIC, check_crc, read_header
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
-from klamm.replication.log_directories import LogDirectory
+from klamm.storage.log_directories import LogDirectory
 from klamm.testing.disk import Loss, MemoryDisk
 
 _LATER = NOW + 10**9

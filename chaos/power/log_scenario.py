@@ -24,7 +24,7 @@ from klamm.log.results import Appended, Origin
 from klamm.protocol.records.batch import Codec, stamp
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
-from klamm.replication.log_directories import LogDirectory
+from klamm.storage.log_directories import LogDirectory
 from klamm.testing.disk import MemoryDisk
 
 PATH = "/data"

@@ -15,8 +15,8 @@ from klamm.log.log import Log
 from klamm.log.results import Origin
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
-from klamm.replication.log_directories import LogDirectory
 from klamm.server.storage import Paths, ensure_formatted, load
+from klamm.storage.log_directories import LogDirectory
 from klamm.testing.disk import Loss, MemoryDisk
 
 PATH = "/data"

@@ -11,9 +11,9 @@ from klamm.log.flush import Flush
 from klamm.metadata.image import ClusterImage, PartitionImage, TopicImage
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
-from klamm.replication.log_directories import LogDirectory
 from klamm.replication.partition import Partition
 from klamm.replication.replicas import Replicas
+from klamm.storage.log_directories import LogDirectory
 from klamm.testing.disk import MemoryDisk
 
 NOW = 1_750_000_000_000

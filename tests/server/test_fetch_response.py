@@ -14,7 +14,7 @@ from klamm.protocol.messages.fetch import (
     PartitionData,
 )
 from klamm.replication.fetch_sessions import FetchPartition
-from klamm.server.fetch_response import Divergence, FetchResult, encode_fetch_response
+from klamm.server.fetch.fetch_response import Divergence, FetchResult, encode_fetch_response
 
 TOPIC_ID = Uuid(bytes(range(16)))
 

@@ -18,6 +18,7 @@ CORE = {
     "controller",
     "coordinator",
     "replication",
+    "storage",
 }
 MAY_IMPORT: dict[str, set[str]] = {
     "base": set(),
@@ -28,7 +29,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "security": {"base", "protocol", "metadata"},
     "controller": {"base", "protocol", "metadata"},
     "coordinator": {"base", "protocol", "metadata"},
-    "replication": {"base", "protocol", "metadata", "log"},
+    "storage": {"base", "protocol", "log"},
+    "replication": {"base", "protocol", "metadata", "log", "storage"},
     "client": {"base", "protocol", "security"},
     "server": CORE | {"client"},
     # `log` here is for `klamm log dump` alone: a tool that reads files without a broker.

@@ -1,7 +1,7 @@
 """One partition on this broker: who leads it, how far it is committed, and what a client may see of it.
 
 The log knows bytes and offsets; this knows leadership. It has no clock and no socket: `now` is an argument, and what
-waits for the high watermark is kept by waiting.Waiting and woken by the shell.
+waits for the high watermark is kept by purgatory.Purgatory and woken by the shell.
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition
 from klamm.base.settings.topic import TopicSettings
-from klamm.log.log import Log
 from klamm.metadata.image import ClusterImage, TopicImage
-from klamm.replication.log_directories import LogDirectory, RunFlushes, least_used
 from klamm.replication.partition import OnFailure, Partition
+from klamm.storage.log_directories import LogDirectory, RunFlushes
+from klamm.storage.log_manager import LogManager
 
 SettingsOf = Callable[[ClusterImage, str], TopicSettings]
 
@@ -32,16 +32,13 @@ class Replicas:
         producer_expiry_ms: int,
         on_failure: OnFailure,
     ) -> None:
-        self.directories = directories
+        self.logs = LogManager(directories, producer_expiry_ms=producer_expiry_ms)
         self._broker_id = broker_id
         self._settings_of = settings_of
-        self._producer_expiry_ms = producer_expiry_ms
         self._on_failure = on_failure
         # Ours by the metadata, but their logs could not be opened.
         self._unreadable: set[tuple[str, int]] = set()
-        self._strays: list[str] = []
         self._partitions: dict[tuple[str, int], Partition] = {}
-        self._home: dict[tuple[str, int], LogDirectory] = {}
 
     def __len__(self) -> int:
         return len(self._partitions)
@@ -61,11 +58,15 @@ class Replicas:
             raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR)
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
+    @property
+    def directories(self) -> Sequence[LogDirectory]:
+        return self.logs.directories
+
     def in_directory(self, directory: LogDirectory) -> list[Partition]:
-        return [each for each in self if self._home[each.name] is directory]
+        return [each for each in self if self.logs.home_of(each.name) is directory]
 
     def home_of(self, partition: Partition) -> LogDirectory:
-        return self._home[partition.name]
+        return self.logs.home_of(partition.name)
 
     # -- following the metadata -------------------------------------------------------------------------------------
 
@@ -75,18 +76,13 @@ class Replicas:
         is_current: the image is as new as the broker's registration. An older one does not know topics that exist, and
         what it does not know is left where it is.
         """
-        on_disk: dict[tuple[str, int], LogDirectory] = {}
-        for directory in self.directories:
-            directory.remove_deleted()
-            on_disk.update(dict.fromkeys(directory.partitions_on_disk(), directory))
-        self._home.update(on_disk)
+        on_disk = self.logs.find_all()
         topics = image.topics_by_name.values()
         problems = [problem for topic in topics for problem in self.apply_topic(image, topic, now)]
-        known = self._partitions.keys() | self._unreadable
-        for name in on_disk:
-            if name not in known and is_current:
-                self._strays.append(self._home.pop(name).set_aside(TopicPartition(*name)))
-        return Loaded(self._strays, problems)
+        if is_current:
+            known = self._partitions.keys() | self._unreadable
+            self.logs.set_aside(name for name in on_disk if name not in known)
+        return Loaded(self.logs.strays, problems)
 
     def apply_topic(self, image: ClusterImage, topic: TopicImage, now: int) -> list[str]:
         """As `follow_topic`, in one go."""
@@ -154,42 +150,17 @@ class Replicas:
         if old is not None:
             self._remove(old)
             old.log.delete()
-        directory = self._home.get(name) or least_used(self.directories)
-        try:
-            log = self._open(directory, name, topic, settings, now)
-        except ApiError as e:
-            if e.code != ErrorCode.INCONSISTENT_TOPIC_ID:
-                raise
-            # The topic was deleted and made again, and a crash came before the files went.
-            self._strays.append(directory.set_aside(name))
-            log = self._open(directory, name, topic, settings, now)
+        log = self.logs.open(name, topic.topic_id, settings, now)
         partition = Partition(name, topic.topic_id, log, settings)
         partition.on_failure = self._on_failure
         self._unreadable.discard(name)
         self._partitions[name] = partition
-        self._home[name] = directory
         return partition
-
-    def _open(
-        self,
-        directory: LogDirectory,
-        name: TopicPartition,
-        topic: TopicImage,
-        settings: TopicSettings,
-        now: int,
-    ) -> Log:
-        return directory.open(
-            name,
-            settings,
-            topic_id=topic.topic_id,
-            now=now,
-            producer_expiry_ms=self._producer_expiry_ms,
-        )
 
     def _remove(self, partition: Partition) -> None:
         partition.is_leader = False
         del self._partitions[partition.name]
-        self._home.pop(partition.name).forget(partition.name)
+        self.logs.forget(partition.name)
 
     # -- checkpoints ------------------------------------------------------------------------------------------------
 
@@ -197,6 +168,4 @@ class Replicas:
         return {partition.name: partition.high_watermark for partition in self}
 
     def close(self, *, now: int, broker_epoch: int, run: RunFlushes) -> None:
-        high_watermarks = self.high_watermarks()
-        for directory in self.directories:
-            directory.close(high_watermarks, now=now, broker_epoch=broker_epoch, run=run)
+        self.logs.close(self.high_watermarks(), now=now, broker_epoch=broker_epoch, run=run)

@@ -15,25 +15,25 @@ from klamm.metadata.delta import Delta
 from klamm.metadata.image import ClusterImage
 from klamm.metadata.resource_type import ResourceType
 from klamm.replication.fetch_sessions import FetchSessions
-from klamm.replication.log_directories import LogDirectory
 from klamm.replication.partition import Partition
+from klamm.replication.purgatory import Purgatory
 from klamm.replication.replicas import Replicas
-from klamm.replication.waiting import Waiting
 from klamm.server.api_table import BROKER, CONTROLLER, ServedApi, served
-from klamm.server.auto_topic_creation import AutoTopicCreation
 from klamm.server.controller_port import ControllerPort
 from klamm.server.coordination.coordinators import group_coordinator, transaction_coordinator
 from klamm.server.coordination.internal_topics import InternalTopics
 from klamm.server.coordination.markers import MarkerWriter
 from klamm.server.coordination.participation import Participation
-from klamm.server.fetching import Fetching
+from klamm.server.fetch.delayed_fetch import DelayedFetch
 from klamm.server.heavy.turns import HeavyRequests
 from klamm.server.loops.checkpointer import Checkpointer
 from klamm.server.loops.flusher import Flusher
 from klamm.server.loops.metadata_quorum import MetadataQuorum
-from klamm.server.metadata_answers import MetadataAnswers
+from klamm.server.metadata.auto_topic_creation import AutoTopicCreation
+from klamm.server.metadata.metadata_answers import MetadataAnswers
 from klamm.server.producer_ids import ProducerIds
 from klamm.server.world.ports import World
+from klamm.storage.log_directories import LogDirectory
 
 if TYPE_CHECKING:
     from klamm.server.network.listener import Listener
@@ -70,7 +70,7 @@ class Broker:
             lambda: world.chance.randrange(2**31),
             max_partitions=settings.network.max_fetch_session_partitions,
         )
-        self.fetches: Waiting[Fetching] = Waiting()
+        self.fetches: Purgatory[DelayedFetch] = Purgatory()
         self.metadata_answers = MetadataAnswers()
         self.producer_ids = ProducerIds(self)
         self.internal_topics = InternalTopics(self)
@@ -212,7 +212,7 @@ class Broker:
         for partition in partitions:
             self.appended(partition)
 
-    def park_fetch(self, fetch: Fetching, deadline: int) -> None:
+    def park_fetch(self, fetch: DelayedFetch, deadline: int) -> None:
         self.fetches.park(fetch, fetch.places(), deadline)
         if self._alarm is None or deadline < self._alarm_at:
             self._set_alarm(deadline)

@@ -17,7 +17,6 @@ from klamm.base.settings.broker import Settings
 from klamm.base.settings.listeners import Listener as ListenerAddress
 from klamm.log.checkpoints import BadCheckpoint
 from klamm.metadata.image import Endpoint
-from klamm.replication.log_directories import LogDirectory
 from klamm.server.broker import Broker
 from klamm.server.dispatch import Dispatcher
 from klamm.server.loops.cleaner_loop import CleanerLoop
@@ -30,6 +29,7 @@ from klamm.server.storage import DataDirectories, StorageError
 from klamm.server.world.machine import raise_file_limit
 from klamm.server.world.ports import Network, World
 from klamm.server.world.real import real_world
+from klamm.storage.log_directories import LogDirectory
 
 log = logging.getLogger(__name__)
 

@@ -24,8 +24,8 @@ from klamm.log.disk import Disk, Lock
 from klamm.metadata.features import LATEST, METADATA_VERSION, release_of
 from klamm.metadata.records.configs import FeatureLevelRecord
 from klamm.metadata.snapshot import write_records
-from klamm.replication.log_directories import METADATA_LOG
 from klamm.server.world.ports import World
+from klamm.storage.log_directories import METADATA_LOG
 
 BOOTSTRAP = "bootstrap.checkpoint"
 LOCK = ".lock"

@@ -12,9 +12,9 @@ from klamm.protocol.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
-from klamm.server.addresses import addresses_for
 from klamm.server.authorized import CLUSTER_OPERATIONS, NOT_ASKED
 from klamm.server.call import Call
+from klamm.server.metadata.addresses import addresses_for
 
 _BROKERS = 1
 _CONTROLLERS = 2

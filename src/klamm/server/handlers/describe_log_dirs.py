@@ -16,8 +16,8 @@ from klamm.protocol.messages.describe_log_dirs import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
-from klamm.replication.log_directories import LogDirectory
 from klamm.server.call import Call
+from klamm.storage.log_directories import LogDirectory
 
 
 def handle(request: DescribeLogDirsRequest, call: Call) -> DescribeLogDirsResponse:

@@ -17,7 +17,7 @@ from klamm.protocol.messages.describe_topic_partitions import (
 from klamm.server.authorized import NOT_ASKED, TOPIC_OPERATIONS
 from klamm.server.call import Call, Steps
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
-from klamm.server.metadata_answers import offline_replicas
+from klamm.server.metadata.metadata_answers import offline_replicas
 
 
 def handle(request: DescribeTopicPartitionsRequest, call: Call) -> Steps:

@@ -16,8 +16,8 @@ from klamm.protocol.messages.fetch import FetchRequest
 from klamm.replication.fetch_sessions import FetchPartition
 from klamm.replication.partition import Isolation
 from klamm.server.call import Call, EncodedBody, LongBody, Steps
-from klamm.server.fetch_response import encode_fetch_response
-from klamm.server.fetching import Fetching
+from klamm.server.fetch.delayed_fetch import DelayedFetch
+from klamm.server.fetch.fetch_response import encode_fetch_response
 from klamm.server.network.connection import PARKED, Parked
 
 _FIRST_WITH_TOPIC_IDS = 13
@@ -42,19 +42,19 @@ def handle(request: FetchRequest, call: Call) -> EncodedBody | LongBody | Parked
         )
     except ApiError as e:
         return encode_fetch_response(call.version, error=e.code, session_id=0, results=())
-    fetching = Fetching(call, context, request)
+    fetching = DelayedFetch(call, context, request)
     if fetching.has_many:
         return _in_steps(fetching, request, call)
     return _answer_or_park(fetching, fetching.is_ready(), request, call)
 
 
-def _in_steps(fetching: Fetching, request: FetchRequest, call: Call) -> Steps:
+def _in_steps(fetching: DelayedFetch, request: FetchRequest, call: Call) -> Steps:
     is_ready = yield from fetching.reading()
     return _answer_or_park(fetching, is_ready, request, call)
 
 
 def _answer_or_park(
-    fetching: Fetching, is_ready: bool, request: FetchRequest, call: Call
+    fetching: DelayedFetch, is_ready: bool, request: FetchRequest, call: Call
 ) -> EncodedBody | LongBody | Parked:
     if is_ready or request.max_wait_ms <= 0:
         return fetching.answer()

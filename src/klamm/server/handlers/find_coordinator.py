@@ -15,9 +15,9 @@ from klamm.protocol.messages.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
-from klamm.server.addresses import addresses_for
 from klamm.server.call import Call, Later
 from klamm.server.coordination.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from klamm.server.metadata.addresses import addresses_for
 
 _FIRST_WITH_MANY = 4
 _SHARE = 2

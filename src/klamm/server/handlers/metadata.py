@@ -23,10 +23,10 @@ from klamm.protocol.messages.metadata import (
     MetadataResponse,
     MetadataResponseBroker,
 )
-from klamm.server.addresses import addresses_for
 from klamm.server.authorized import CLUSTER_OPERATIONS, NOT_ASKED
 from klamm.server.call import Call, EncodedBody, Steps
-from klamm.server.metadata_answers import encode_topic, splice_topics, unknown_topic
+from klamm.server.metadata.addresses import addresses_for
+from klamm.server.metadata.metadata_answers import encode_topic, splice_topics, unknown_topic
 
 # Before, a request can hold an id but must not.
 _FIRST_BY_ID = 12

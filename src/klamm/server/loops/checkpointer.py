@@ -5,8 +5,8 @@ Two writers of one file would take each other's temporary file away, and the old
 
 from __future__ import annotations
 
-from klamm.replication.log_directories import Checkpoint
 from klamm.server.world.ports import Workers
+from klamm.storage.log_directories import Checkpoint
 
 
 class Checkpointer:

@@ -15,9 +15,9 @@ from klamm.base.clock import Clock, Ms
 from klamm.base.deadlines import Deadlines
 from klamm.base.errors import ApiError
 from klamm.base.settings.declare import LONG_MAX
-from klamm.replication.log_directories import Checkpoint, LogDirectory
 from klamm.replication.partition import Partition
 from klamm.server.broker import Broker
+from klamm.storage.log_directories import Checkpoint, LogDirectory
 
 log = logging.getLogger(__name__)
 

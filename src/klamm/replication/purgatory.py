@@ -15,7 +15,7 @@ Token = TypeVar("Token", bound=Hashable)
 Place = Hashable
 
 
-class Waiting(Generic[Token]):
+class Purgatory(Generic[Token]):
     __slots__ = ("_at", "deadlines", "parked")
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
-from klamm.replication.waiting import Waiting
+from klamm.replication.purgatory import Purgatory
 
 
-def a_waiting_room() -> Waiting[str]:
-    waiting: Waiting[str] = Waiting()
+def a_waiting_room() -> Purgatory[str]:
+    waiting: Purgatory[str] = Purgatory()
     waiting.park("ann", [("t", 0), ("t", 1)], deadline=100)
     waiting.park("bob", [("t", 1)], deadline=50)
     return waiting

@@ -19,7 +19,7 @@ from klamm.log.flush import Flush
 from klamm.log.log import Log
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
-from klamm.replication.log_directories import LogDirectory, least_used
+from klamm.storage.log_directories import LogDirectory, least_used
 from klamm.testing.disk import MemoryDisk
 
 NOW = 1_750_000_000_000

@@ -14,7 +14,7 @@ from klamm.base.errors import ApiError, ErrorCode
 from klamm.protocol.messages.fetch import FetchRequest
 from klamm.replication.fetch_sessions import FetchContext, FetchPartition
 from klamm.replication.partition import Isolation, Partition
-from klamm.server.fetch_response import (
+from klamm.server.fetch.fetch_response import (
     Divergence,
     FetchResult,
     encode_fetch_response,
@@ -32,7 +32,7 @@ _STEP = 64
 _UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
-class Fetching:
+class DelayedFetch:
     __slots__ = (
         "_call",
         "_context",

@@ -1,0 +1,1 @@
+"""Fetches: what they may read, those that wait for more, and how they are answered."""

@@ -1,0 +1,1 @@
+"""What clients are told of the cluster, and topics that come into being because somebody asked for them."""

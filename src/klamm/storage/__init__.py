@@ -1,0 +1,1 @@
+"""This broker's data directories and the logs in them."""

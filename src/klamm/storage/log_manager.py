@@ -1,0 +1,79 @@
+"""LogManager: in which data directory each log of this broker is, and where a new one goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.ids import TopicPartition, Uuid
+from klamm.base.settings.topic import TopicSettings
+from klamm.log.log import Log
+from klamm.storage.log_directories import LogDirectory, RunFlushes, least_used
+
+
+class LogManager:
+    def __init__(self, directories: Sequence[LogDirectory], *, producer_expiry_ms: int) -> None:
+        self.directories = directories
+        # Directories of partitions that were renamed because no topic claims them.
+        self.strays: list[str] = []
+        self._producer_expiry_ms = producer_expiry_ms
+        self._home: dict[tuple[str, int], LogDirectory] = {}
+
+    def home_of(self, name: TopicPartition) -> LogDirectory:
+        return self._home[name]
+
+    def find_all(self) -> list[TopicPartition]:
+        """What is on the disks at the start, once what was being deleted is gone."""
+        for directory in self.directories:
+            directory.remove_deleted()
+            self._home.update(dict.fromkeys(directory.partitions_on_disk(), directory))
+        return [TopicPartition(*name) for name in self._home]
+
+    def open(self, name: TopicPartition, topic_id: Uuid, settings: TopicSettings, now: int) -> Log:
+        """Where it is, or where there is most room. ApiError or OSError: the partition is offline."""
+        directory = self._home.get(name) or least_used(self.directories)
+        try:
+            log = self._open(directory, name, topic_id, settings, now)
+        except ApiError as e:
+            if e.code != ErrorCode.INCONSISTENT_TOPIC_ID:
+                raise
+            # The topic was deleted and made again, and a crash came before the files went.
+            self.strays.append(directory.set_aside(name))
+            log = self._open(directory, name, topic_id, settings, now)
+        self._home[name] = directory
+        return log
+
+    def _open(
+        self,
+        directory: LogDirectory,
+        name: TopicPartition,
+        topic_id: Uuid,
+        settings: TopicSettings,
+        now: int,
+    ) -> Log:
+        return directory.open(
+            name,
+            settings,
+            topic_id=topic_id,
+            now=now,
+            producer_expiry_ms=self._producer_expiry_ms,
+        )
+
+    def set_aside(self, names: Iterable[TopicPartition]) -> None:
+        """No topic claims them: renamed, so that a person can look at them."""
+        for name in names:
+            self.strays.append(self._home.pop(name).set_aside(name))
+
+    def forget(self, name: TopicPartition) -> None:
+        self._home.pop(name).forget(name)
+
+    def close(
+        self,
+        high_watermarks: Mapping[TopicPartition, int],
+        *,
+        now: int,
+        broker_epoch: int,
+        run: RunFlushes,
+    ) -> None:
+        for directory in self.directories:
+            directory.close(high_watermarks, now=now, broker_epoch=broker_epoch, run=run)
