@@ -29,6 +29,8 @@ _JAVA_ONLY = (
     *("sasl.jaas.", "sasl.login.", "sasl.client.", "sasl.kerberos.ticket.", "security.providers"),
     *("metadata.max.idle.ms", "metadata.recovery."),
 )
+# As Java's client does it. librdkafka would come back ten seconds after the broker.
+_LONGEST_BACKOFF_MS = "1000"
 
 
 class BadClientSettings(Exception):
@@ -57,6 +59,8 @@ def for_librdkafka(client: Mapping[str, str]) -> dict[str, str]:
         for name, value in client.items()
         if name.startswith(_FOR_ANY_CONNECTION) and not name.startswith(_JAVA_ONLY)
     }
+    if not any(name.startswith("reconnect.backoff.") for name in found):
+        found["reconnect.backoff.max.ms"] = _LONGEST_BACKOFF_MS
     if "sasl.jaas.config" in client and "sasl.username" not in client:
         found |= _login(client["sasl.jaas.config"])
     if "ssl.truststore.location" in client and "ssl.ca.location" not in client:

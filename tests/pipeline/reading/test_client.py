@@ -13,6 +13,7 @@ LOGIN = {
     "sasl.password": 'a"b\\c',
     "ssl.ca.location": "/etc/ca.pem",
 }
+SOON_BACK = {"reconnect.backoff.max.ms": "1000"}
 
 
 def test_names_of_librdkafka_are_translated_for_java() -> None:
@@ -31,14 +32,21 @@ def test_names_of_librdkafka_are_translated_for_java() -> None:
 def test_names_of_java_are_translated_for_librdkafka() -> None:
     java = {name.removeprefix("kafka."): value for name, value in for_spark(LOGIN).items()}
 
-    assert for_librdkafka(java) == LOGIN
+    assert for_librdkafka(java) == {**LOGIN, **SOON_BACK}
 
 
 def test_what_tunes_one_client_does_not_reach_the_other() -> None:
     client = {"fetch.max.wait.ms": "5", "max.poll.records": "9", "socket.nagle.disable": "true"}
 
     assert for_spark(client)["kafka.fetch.max.wait.ms"] == "5"
-    assert for_librdkafka(client) == {"socket.nagle.disable": "true"}
+    assert for_librdkafka(client) == {"socket.nagle.disable": "true", **SOON_BACK}
+
+
+def test_librdkafka_is_back_as_soon_as_java_unless_it_is_told_otherwise() -> None:
+    own = {"reconnect.backoff.ms": "5000", "reconnect.backoff.max.ms": "20000"}
+
+    assert for_librdkafka({}) == SOON_BACK
+    assert for_librdkafka(own) == own
 
 
 def test_librdkafka_takes_what_it_is_given() -> None:

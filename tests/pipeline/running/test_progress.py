@@ -42,7 +42,7 @@ def test_batch_gives_its_time_watermark_and_state() -> None:
 
     assert (query.batch_id, query.batch_ms, query.batch_records) == (1, 2133, 598)
     assert query.watermark_ms == 1794818587000
-    assert (query.state_rows, query.late_records) == (32, 0)
+    assert (query.state_rows, query.late_rows) == (32, 0)
 
 
 def test_first_batch_is_measured_by_the_time_it_took_because_nothing_was_before_it() -> None:

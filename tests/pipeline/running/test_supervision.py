@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from klamm.pipeline.running.cluster_watch import ClusterWatch
 from klamm.pipeline.running.offsets import GroupOffsets, Readers
 from klamm.pipeline.running.progress import Reporter
 from klamm.pipeline.running.query import start_batches
@@ -52,6 +53,7 @@ def supervise(
             reporter=Reporter("supervised", ["q"]),
             readers=Readers(numbers("supervised")),
             offsets=offsets,
+            cluster=ClusterWatch(stage.place, tell=stage.notices.append),
             watch=stage.reports.append,
             notice=stage.notices.append,
             patience_seconds=patience_seconds,
@@ -68,7 +70,10 @@ def test_query_is_started_again_after_a_failure_that_may_pass(stage: Stage) -> N
 
     # The batch that failed, and what has come meanwhile.
     assert sink.batches == [0, 1]
-    assert stage.notices == ["q: the cluster does not answer; trying again in 1 s"]
+    assert stage.notices == [
+        "q: the cluster does not answer; trying again in 1 s",
+        "q: works again",
+    ]
     assert stage.reports[-1].queries[0].batches == 2
     assert sink.closed == 2, "each start opens the sinks anew"
 
@@ -134,4 +139,4 @@ def test_pauses_grow_until_something_works() -> None:
 def test_pauses_have_a_longest() -> None:
     pauses = Pauses(patience_seconds=None)
 
-    assert [pauses.next(0.0) for _ in range(9)][-2:] == [60.0, 60.0]
+    assert [pauses.next(0.0) for _ in range(9)][-2:] == [15.0, 15.0]

@@ -123,8 +123,8 @@ def line_of(query: QueryReport) -> str:
         parts.append(f"watermark {clock(query.watermark_ms)}")
     if query.state_rows:
         parts.append(f"state {amount(query.state_rows)}")
-    if query.late_records:
-        parts.append(f"late {amount(query.late_records)}")
+    if query.late_rows:
+        parts.append(f"late rows {amount(query.late_rows)}")
     if query.dropped_records:
         parts.append(f"dropped {amount(query.dropped_records)}")
     if query.dead_letters:
@@ -218,7 +218,7 @@ def _queries(report: Report) -> RenderableType:
 
 
 _ALWAYS = ("in", "out", "batch", "took", "lag")
-_COLUMNS = (*_ALWAYS, "watermark", "state", "late", "dropped", "dead letters")
+_COLUMNS = (*_ALWAYS, "watermark", "state", "late rows", "dropped", "dead letters")
 
 
 def _has_any(report: Report, column: str) -> bool:
@@ -234,7 +234,7 @@ def _cells(query: QueryReport) -> dict[str, str]:
         amount(query.lag),
         clock(query.watermark_ms),
         amount(query.state_rows),
-        amount(query.late_records),
+        amount(query.late_rows),
         amount(query.dropped_records),
         amount(query.dead_letters),
     )

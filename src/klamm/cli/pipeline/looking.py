@@ -25,7 +25,8 @@ def _row(run: Run, progress: Mapping[str, Any] | None) -> Row:
         "pid": run.pid if run.is_alive else None,
         "started": moment(run.started_ms),
         "ended": moment(run.ended_ms),
-        "lag": progress["lag"] if progress else None,
+        # Of one that has ended nobody asks any more; `lag` asks the cluster.
+        "lag": progress["lag"] if progress and run.is_alive else None,
         "bootstrap": run.bootstrap,
         "file": run.file,
     }
@@ -86,7 +87,7 @@ def _query_row(query: Mapping[str, Any]) -> Row:
         "lag": query["lag"],
         "watermark": clock(query["watermark_ms"]),
         "state_rows": query["state_rows"],
-        "late": query["late_records"],
+        "late_rows": query.get("late_rows", 0),
         "dropped": sum(query["dropped"].values()),
         "dead_letters": query["dead_letters"],
     }

@@ -29,7 +29,7 @@ from klamm.pipeline.running import runs
 from klamm.pipeline.running.plan import plan_of
 from klamm.pipeline.running.progress import Report
 from klamm.pipeline.running.trouble import USAGE, PipelineFailed, failed
-from klamm.pipeline.spec import BadPipeline, Pipeline, TopicSink, TopicSource, filled
+from klamm.pipeline.spec import BadPipeline, Pipeline, filled
 
 if TYPE_CHECKING:
     from klamm.pipeline.running.metrics import PipelineMetrics
@@ -67,7 +67,7 @@ def run_file(file: Path, wishes: Wishes) -> None:
         raise mistakes(bad) from bad
     target = target_of(pipeline)
     bootstrap = target.bootstrap(wishes.bootstrap)
-    if needs_a_cluster(pipeline):
+    if pipeline.uses_cluster:
         check_reachable(bootstrap)
     host, port = _metrics_address(wishes.metrics)
     run = runs.run_of_this_process(
@@ -225,13 +225,6 @@ def _metrics_address(text: str | None) -> tuple[str, int | None]:
             f"--metrics-port {text!r} is not a port",
             hint="--metrics-port 9404, or 0.0.0.0:9404 for other machines",
         ) from None
-
-
-def needs_a_cluster(pipeline: Pipeline) -> bool:
-    ends = (*pipeline.sources, *pipeline.sinks)
-    return pipeline.dead_letter is not None or any(
-        isinstance(each, TopicSource | TopicSink) for each in ends
-    )
 
 
 def _summary(name: str, last: Report | None) -> str:

@@ -66,7 +66,12 @@ _COUNTERS = (
     ("batches", "Batches that were processed.", "batches"),
     ("input_records", "Records that were read.", "input_records"),
     ("output_records", "Rows that were written.", "output_records"),
-    ("late_records", "Rows that came after the watermark and were left out.", "late_records"),
+    (
+        "late_rows",
+        "Rows behind the watermark that a step with state left out. An aggregation counts what it has added up in a task, "
+        "so one row may be several records.",
+        "late_rows",
+    ),
     ("dead_letters", "Records that went to the dead-letter topic.", "dead_letters"),
 )
 # The last column: how many of the attribute's units make one of the metric's.

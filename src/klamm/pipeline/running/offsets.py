@@ -20,7 +20,6 @@ from klamm.pipeline.spec import Pipeline, TopicSource
 from klamm.pipeline.spec.checks.reads import matches
 
 CLOSE_SECONDS = 5.0
-_SETTLING_SECONDS = 5.0
 
 # By topic and partition: the first offset that is not processed.
 Offsets: TypeAlias = Mapping[tuple[str, int], int]
@@ -67,9 +66,7 @@ def processed_offsets(report: Report, readers: Readers, ended: Collection[str] =
 class GroupOffsets:
     """Commits offsets to a group, and hears on the way whether the cluster is there."""
 
-    def __init__(
-        self, group: str, place: Place, *, lost: Callable[[str], None] | None = None
-    ) -> None:
+    def __init__(self, group: str, place: Place, *, lost: Callable[[], None] | None = None) -> None:
         # It never subscribes: a group without members takes commits from whoever knows its name.
         self._consumer = Consumer(
             {
@@ -87,8 +84,6 @@ class GroupOffsets:
         self._sent: Offsets = {}
         self._committed: Offsets = {}
         self._are_waiting = 0
-        self._is_lost = False
-        self._last_error = 0.0
 
     def commit(self, offsets: Offsets) -> None:
         """Begins to; it does not wait for the broker."""
@@ -117,18 +112,11 @@ class GroupOffsets:
     def _on_commit(self, error: KafkaError | None, parts: list[TopicPartition]) -> None:
         self._are_waiting -= 1
         if error is None:
-            # What it heard while nobody answered may reach us after the first answer.
-            self._is_lost = time.monotonic() - self._last_error < _SETTLING_SECONDS
             self._committed = {(p.topic, p.partition): p.offset for p in parts}
 
     def _on_error(self, error: KafkaError) -> None:
-        if error.code() != KafkaError._ALL_BROKERS_DOWN:
-            return
-        self._last_error = time.monotonic()
-        # Told once: the client says it again and again until somebody answers.
-        if not self._is_lost and self._lost is not None:
-            self._lost(error.str())
-        self._is_lost = True
+        if error.code() == KafkaError._ALL_BROKERS_DOWN and self._lost is not None:
+            self._lost()
 
 
 def _covers(source: TopicSource, topic: str) -> bool:

@@ -9,7 +9,10 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
+
+# By topic and partition: where the log ends.
+Ends: TypeAlias = Mapping[tuple[str, int], int]
 
 # The names under which the running code counts rows with DataFrame.observe.
 DROPPED_PREFIX = "dropped."
@@ -29,7 +32,7 @@ class PartitionProgress:
     topic: str
     partition: int
     next_offset: int
-    # Where the log ended when the last batch was planned; None if Spark did not say.
+    # Where the log ends, as last heard; None if nobody said.
     end_offset: int | None
 
     @property
@@ -58,7 +61,9 @@ class QueryReport:
     batches: int = 0
     input_records: int = 0
     output_records: int | None = None
-    late_records: int = 0
+    # Those that came to the state behind the watermark. Spark counts an aggregation's after its first, partial step: one
+    # row is all late records of a group in a task.
+    late_rows: int = 0
     dropped: Mapping[str, int] = field(default_factory=dict)
     dead_letters: int = 0
 
@@ -100,7 +105,7 @@ _PLAIN_FIELDS = (
     "batches",
     "input_records",
     "output_records",
-    "late_records",
+    "late_rows",
     "dead_letters",
 )
 
@@ -137,6 +142,15 @@ class Report:
         queries = [query for query in self.queries if names is None or query.name in names]
         return bool(queries) and all(query.batches for query in queries)
 
+    @property
+    def partitions(self) -> set[tuple[str, int]]:
+        """Those that some query reads."""
+        return {(each.topic, each.partition) for query in self.queries for each in query.partitions}
+
+    def with_ends(self, ends: Ends) -> Report:
+        """Spark says where a log ended when a batch was planned; records have come since."""
+        return replace(self, queries=tuple(_with_ends(query, ends) for query in self.queries))
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "pipeline": self.pipeline,
@@ -144,6 +158,22 @@ class Report:
             "dead_letters": self.dead_letters,
             "queries": [query.to_dict() for query in self.queries],
         }
+
+
+def _with_ends(query: QueryReport, ends: Ends) -> QueryReport:
+    return replace(
+        query,
+        partitions=tuple(
+            replace(
+                each, end_offset=_later(each.end_offset, ends.get((each.topic, each.partition)))
+            )
+            for each in query.partitions
+        ),
+    )
+
+
+def _later(one: int | None, other: int | None) -> int | None:
+    return max((each for each in (one, other) if each is not None), default=None)
 
 
 class Reporter:
@@ -199,7 +229,7 @@ def after_batch(before: QueryReport, progress: Mapping[str, Any]) -> QueryReport
         batches=before.batches + 1,
         input_records=before.input_records + records,
         output_records=_sum_known((before.output_records, written)),
-        late_records=before.late_records
+        late_rows=before.late_rows
         + sum(state.get("numRowsDroppedByWatermark", 0) for state in states),
         dropped=_added(before.dropped, observed),
         dead_letters=before.dead_letters + dead_letters,

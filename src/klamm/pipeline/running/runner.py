@@ -224,6 +224,7 @@ def _supervise(
     file: str | None,
     queries: Collection[str] | None,
 ) -> None:
+    from klamm.pipeline.running.cluster_watch import ClusterWatch
     from klamm.pipeline.running.offsets import GroupOffsets, Readers
     from klamm.pipeline.running.supervisor import Supervisor
 
@@ -252,16 +253,15 @@ def _supervise(
         if watch is not None:
             watch(report)
 
-    offsets = GroupOffsets(
-        pipeline.group,
-        place,
-        lost=lambda _: notice(f"the cluster at {place.bootstrap} does not answer; waiting for it"),
-    )
+    # Who moves files into files need not hear that there is no broker.
+    cluster = ClusterWatch(place, tell=notice if pipeline.uses_cluster else lambda line: None)
+    offsets = GroupOffsets(pipeline.group, place, lost=cluster.heard_that_it_is_lost)
     supervisor = Supervisor(
         startables=startables,
         reporter=Reporter(pipeline.name, [each.name for each in startables]),
         readers=Readers(pipeline),
         offsets=offsets,
+        cluster=cluster,
         watch=told,
         notice=notice,
         patience_seconds=patience,

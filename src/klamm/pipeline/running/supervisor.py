@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from klamm.pipeline.identity.rules import TopicsChanged
+from klamm.pipeline.running.cluster_watch import ClusterWatch
 from klamm.pipeline.running.offsets import GroupOffsets, Readers, processed_offsets
 from klamm.pipeline.running.progress import Report, Reporter
 from klamm.pipeline.running.query import RunningQuery
@@ -22,7 +23,7 @@ Notice: TypeAlias = Callable[[str], None]
 _LOOK_SECONDS = 0.2
 _REPORT_SECONDS = 1.0
 _SHORTEST_PAUSE = 1.0
-_LONGEST_PAUSE = 60.0
+_LONGEST_PAUSE = 15.0
 
 
 @dataclass(slots=True)
@@ -43,9 +44,12 @@ class Pauses:
         pause, self._next = self._next, min(self._next * 2, _LONGEST_PAUSE)
         return pause
 
-    def over(self) -> None:
+    def over(self) -> bool:
+        """Something worked. True if it did not before."""
+        was_failing = self._failing_since is not None
         self._next = _SHORTEST_PAUSE
         self._failing_since = None
+        return was_failing
 
 
 @dataclass(slots=True)
@@ -69,6 +73,7 @@ class Supervisor:
     reporter: Reporter
     readers: Readers
     offsets: GroupOffsets
+    cluster: ClusterWatch
     watch: Watch
     notice: Notice
     patience_seconds: float | None
@@ -129,9 +134,12 @@ class Supervisor:
 
     def _take_news(self, kept: _Kept) -> None:
         assert kept.running is not None
-        for progress in kept.running.news():
-            if self.reporter.add(progress):
-                kept.pauses.over()
+        news = kept.running.news()
+        for progress in news:
+            self.reporter.add(progress)
+        # A batch, or that it found nothing new: whatever it was that failed, it did not this time.
+        if news and kept.pauses.over():
+            self.notice(f"{kept.startable.name}: works again")
 
     def _report(self, *, is_last: bool = False) -> None:
         now = time.monotonic()
@@ -141,10 +149,19 @@ class Supervisor:
         for kept in self._kept:
             if kept.running is not None:
                 self._take_news(kept)
-        report = self.reporter.report()
+        report = self._with_ends(self.reporter.report(), is_last=is_last)
         ended = {each.startable.name for each in self._kept if each.has_ended}
         self.offsets.commit(processed_offsets(report, self.readers, ended))
         self.watch(report)
+
+    def _with_ends(self, report: Report, *, is_last: bool) -> Report:
+        if is_last:
+            self.cluster.ask_once_more(report.partitions)
+        elif self.cluster.look(report.partitions):
+            # What failed because it was away need not wait for its time.
+            for kept in self._kept:
+                kept.due = None if kept.due is None else 0.0
+        return report.with_ends(self.cluster.ends)
 
     def _end(self) -> None:
         """All at the same time: each may have a batch to finish."""

@@ -14,7 +14,7 @@ from klamm.cli.output import Row, UsageError
 from klamm.cli.pipeline.fetching import bring
 from klamm.cli.pipeline.live import view_for
 from klamm.cli.pipeline.progress.choosing import Choice
-from klamm.cli.pipeline.running import Wishes, needs_a_cluster, run_watched, told
+from klamm.cli.pipeline.running import Wishes, run_watched, told
 from klamm.cli.pipeline.targets import (
     check_spark_is_installed,
     mistakes,
@@ -75,7 +75,7 @@ def rebuild(file: Path, queries: Sequence[str], start: Start, wishes: Wishes) ->
 
     target = target_of(pipeline)
     bootstrap = target.bootstrap(wishes.bootstrap)
-    if needs_a_cluster(pipeline):
+    if pipeline.uses_cluster:
         check_reachable(bootstrap)
     wanted = walking.Wanted(
         pipeline=pipeline,

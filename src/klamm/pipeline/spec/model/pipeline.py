@@ -5,7 +5,7 @@
 from dataclasses import dataclass
 
 from klamm.pipeline.spec.kinds import ListOf, Options, Text
-from klamm.pipeline.spec.model.sinks import SINK, Delivery, Sink
+from klamm.pipeline.spec.model.sinks import SINK, Delivery, Sink, TopicSink
 from klamm.pipeline.spec.model.sources import (
     SOURCE,
     TABLE_SECTION,
@@ -13,6 +13,7 @@ from klamm.pipeline.spec.model.sources import (
     Pairs,
     Source,
     Table,
+    TopicSource,
     Watermark,
 )
 from klamm.pipeline.spec.model.steps import PREVIOUS, STEP, Expectation, Function, Step
@@ -101,6 +102,14 @@ class Pipeline:
     def group(self) -> str:
         """The group under which the processed offsets are committed."""
         return f"pipeline.{self.name}"
+
+    @property
+    def uses_cluster(self) -> bool:
+        """Whether there is a topic among what it reads and writes."""
+        ends = (*self.sources, *self.sinks)
+        return self.dead_letter is not None or any(
+            isinstance(each, TopicSource | TopicSink) for each in ends
+        )
 
     def view_of(self, index: int) -> str:
         """The view that the step at this place makes."""
