@@ -10,6 +10,7 @@ import pytest
 from klamm.base.errors import ErrorCode
 from klamm.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from klamm.protocol.messages.metadata import MetadataRequest
+from klamm.server.loops.housekeeping import Housekeeping
 from klamm.testing.disk import MemoryDisk, MemoryFile
 from server.asking import (
     a_batch,
@@ -21,7 +22,7 @@ from server.asking import (
     offset_at,
     partition_of,
 )
-from server.conftest import create_topic
+from server.conftest import create_topic, delete_topic
 from server.running_node import RunningNode
 from server.wire_client import WireClient
 
@@ -265,3 +266,22 @@ def test_a_topic_that_did_not_reach_the_metadata_log_is_not_acknowledged() -> No
             assert [topic.name for topic in known] == ["t"]
 
     assert node.node.has_failed
+
+
+def test_a_deleted_partition_that_cannot_be_removed_yet_is_tried_again_and_the_house_is_kept() -> (
+    None
+):
+    disk = MemoryDisk()
+    with RunningNode(DATA, disk=disk) as node, WireClient(node.address) as client:
+        topic = create_topic(client, "gone", file_delete_delay_ms=0)
+        delete_topic(client, topic)
+        housekeeping = Housekeeping(node.node.broker)
+        disk.fail("rmtree")
+
+        node.run(housekeeping.remove_deleted())
+
+        assert [path.endswith("-delete") for _, path in node.node.broker.deleted] == [True]
+        disk.heal()
+        node.node.broker.deleted = [(0, path) for _, path in node.node.broker.deleted]
+        node.run(housekeeping.remove_deleted())
+        assert not any(name.endswith("-delete") for name in disk.listdir(str(DATA)))

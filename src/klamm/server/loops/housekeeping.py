@@ -124,7 +124,12 @@ class Housekeeping:
         self._broker.deleted = [each for each in self._broker.deleted if each[0] > now]
         for path in due:
             disk = self._broker.replicas.directories[0].disk
-            await self._broker.world.workers.run(disk.rmtree, path)
+            try:
+                await self._broker.world.workers.run(disk.rmtree, path)
+            except OSError as e:
+                # Nothing that anybody reads: out of files for a moment, perhaps. The rest of the house must be kept.
+                log.warning("cannot remove a deleted partition yet: path=%s reason=%s", path, e)
+                self._broker.deleted.append((now + _REMOVAL_INTERVAL_MS, path))
 
     async def checkpoint_recovery_points(self) -> None:
         """Sync what is not yet on disk, then say so: a crash then re-reads only what came after."""
