@@ -4,7 +4,19 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from klamm.pipeline.identity.keeping import (
+    Kept,
+    forget_batches,
+    forget_query,
+    has_committed,
+    kept_queries,
+    positions,
+    read_kept,
+    write_kept,
+)
+from klamm.pipeline.identity.rules import Identity, Topic
 from klamm.pipeline.running.trouble import PipelineFailed
+from klamm.pipeline.sources.folder import Folder
 from pipeline.running.pipelines import Stage, as_values, create, numbers, values
 
 
@@ -48,3 +60,19 @@ def test_where_it_starts_stays_when_only_what_is_computed_was_corrected(stage: S
     stage.run_once(numbers("late", source=source))
 
     assert values(stage.bootstrap, "late-out") == as_values(2, 3)
+
+
+def test_checkpoint_on_another_file_system_is_kept_by_the_same_rules(stage: Stage) -> None:
+    files = Folder(stage.spark, str(stage.folder / "elsewhere"))
+    kept = Kept(Identity("here", {"clicks": Topic("id", 3)}))
+    assert (read_kept(files, "q"), positions(files, "q")) == (None, None)
+
+    write_kept(files, "q", kept)
+    files.write_text("q/offsets/0", 'v1\n{}\n{"clicks":{"0":5}}')
+
+    assert (read_kept(files, "q"), positions(files, "q")) == (kept, {"clicks": {0: 5}})
+    assert (kept_queries(files), has_committed(files, "q")) == (["q"], False)
+    forget_batches(files, "q")
+    assert positions(files, "q") is None
+    forget_query(files, "q")
+    assert (read_kept(files, "q"), files.names("q")) == (None, [])

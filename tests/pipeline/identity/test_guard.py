@@ -175,10 +175,24 @@ def test_another_cluster_at_the_address_is_seen(bootstrap: str, topic: str, tmp_
         other.stop()
 
 
-def test_cluster_that_is_away_is_trouble_that_passes(
-    topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_cluster_that_is_away_for_a_while_is_trouble_that_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("klamm.pipeline.identity.asking.TIMEOUT_SECONDS", 0.5)
+    broker = start_klamm()
+    create(broker.address, "stays")
+    of_query = guard(broker.address, tmp_path, topic="stays")
+    of_query.check_start()
+    plan(tmp_path, 0, "stays")
+    broker.stop(keep=True)
 
-    with pytest.raises(SourceUnreachable, match="does not answer"):
-        guard("127.0.0.1:1", tmp_path, topic=topic).check_start()
+    with monkeypatch.context() as hurried:
+        hurried.setattr("klamm.pipeline.identity.asking.TIMEOUT_SECONDS", 0.5)
+        with pytest.raises(SourceUnreachable, match="does not answer"):
+            of_query.check_batch(0)
+    broker = start_klamm(home=broker.home, port=int(broker.address.rpartition(":")[2]))
+    try:
+        # The query is started again, and the batch comes again.
+        of_query.check_start()
+        of_query.check_batch(0)
+    finally:
+        broker.stop()

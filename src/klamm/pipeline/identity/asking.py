@@ -82,7 +82,14 @@ class Topics:
         return found
 
     def _cluster_id(self) -> str | None:
-        found = self._admin().describe_cluster(request_timeout=TIMEOUT_SECONDS).result().cluster_id
+        asked = self._admin().describe_cluster(request_timeout=TIMEOUT_SECONDS)
+        try:
+            found = asked.result().cluster_id
+        except KafkaException as error:
+            # Negative ones are the client's own: nobody answered. A broker that says no is there, and may stay unnamed.
+            if error.args[0].code() < 0:
+                raise
+            return None
         return str(found) if found else None
 
     def _admin(self) -> AdminClient:
