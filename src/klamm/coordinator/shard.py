@@ -10,12 +10,12 @@ an Outcome, at once or later.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple, Protocol
 
 from klamm.base.clock import Now
 from klamm.base.deadlines import Deadlines
-from klamm.base.errors import ApiError
+from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.outcome import Token
 from klamm.coordinator.records.framing import CoordinatorRecord
 from klamm.metadata.image import ClusterImage
@@ -38,13 +38,28 @@ class Outcome(NamedTuple):
     replies: Sequence[tuple[Token, Reply]] = ()
     # Set where the records take part in a transaction: then they count when it commits.
     producer: Producer | None = None
+    # Set where nothing has changed but by these records: if they do not fit into one batch the client hears this, and
+    # nobody else notices.
+    if_too_large: ErrorCode | None = None
 
 
 NOTHING = Outcome()
 
 
+def _fits(records: Sequence[CoordinatorRecord]) -> bool:
+    return True
+
+
+# Whether records can be written as one batch. A shard that would move what it does not write down asks first.
+Fits = Callable[[Sequence[CoordinatorRecord]], bool]
+NO_LIMIT: Fits = _fits
+
+
 class Shard(Protocol):
     deadlines: Deadlines[Hashable]
+
+    def limit(self, fits: Fits) -> None:
+        """From here on this says what can be written at once."""
 
     def replay(self, record: CoordinatorRecord, offset: int, producer: Producer | None) -> None: ...
 

@@ -101,7 +101,11 @@ class Offsets:
             refusal=refusal,
         )
         topics = [self._commit_topic(commit, topic, version) for topic in request.topics]
-        return Outcome(commit.records, ((token, OffsetCommitResponse(topics=topics)),))
+        return Outcome(
+            commit.records,
+            ((token, OffsetCommitResponse(topics=topics)),),
+            if_too_large=ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
+        )
 
     def _commit_topic(
         self, commit: Commit, topic: OffsetCommitRequestTopic, version: int
@@ -222,6 +226,7 @@ class Offsets:
             commit.records,
             ((token, TxnOffsetCommitResponse(topics=topics)),),
             Producer(request.producer_id, request.producer_epoch),
+            if_too_large=ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
         )
 
     def _admit_producer(

@@ -234,6 +234,8 @@ class Coordinator(Generic[ShardT]):
         try:
             replies = runtime.carry_out(outcome, now)
         except ApiError as e:
+            if e.code is ErrorCode.RECORD_LIST_TOO_LARGE and outcome.if_too_large is not None:
+                raise ApiError(outcome.if_too_large) from e
             error = ApiError(_WRITE_ERRORS.get(e.code, ErrorCode.UNKNOWN_SERVER_ERROR))
             log.error("a coordinator could not write: %s-%d: %s", self.topic.name, index, e)
             for token, _ in outcome.replies:
@@ -327,7 +329,7 @@ class Coordinator(Generic[ShardT]):
             partition, self.topic.framing, self.topic.codec, self._broker.appended
         )
         if partition.log.start_offset == partition.high_watermark:
-            self._begin(index, Runtime(self._new_shard(index), writer))
+            self._begin(index, self._new_shard(index), writer)
             return
         task = asyncio.get_running_loop().create_task(self._load_later(index, writer))
         self._loads[index] = task
@@ -342,10 +344,11 @@ class Coordinator(Generic[ShardT]):
             return
         finally:
             self._loads.pop(index, None)
-        self._begin(index, Runtime(shard, writer))
+        self._begin(index, shard, writer)
 
-    def _begin(self, index: int, runtime: Runtime[ShardT]) -> None:
-        self._runtimes[index] = runtime
+    def _begin(self, index: int, shard: ShardT, writer: PartitionLog) -> None:
+        shard.limit(writer.fits)
+        runtime = self._runtimes[index] = Runtime(shard, writer)
         now = self._broker.clock.now()
         self._do(index, runtime, runtime.shard.loaded(self._broker.image, now), now.wall)
         if self.on_progress is not None:

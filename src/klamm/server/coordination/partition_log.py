@@ -61,6 +61,13 @@ class PartitionLog:
     def commits_at_once(self) -> bool:
         return self.partition.replica_count == 1
 
+    def fits(self, records: Sequence[CoordinatorRecord]) -> bool:
+        try:
+            self._encode(records)
+        except ApiError:
+            return False
+        return True
+
     def append(
         self, records: Sequence[CoordinatorRecord], producer: Producer | None, now: Ms
     ) -> int:

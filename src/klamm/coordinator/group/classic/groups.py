@@ -102,6 +102,12 @@ class ClassicGroups:
             raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID)
         member = group.check_member(request.member_id, request.group_instance_id)
         _check_sync(group, request)
+        assignments = None
+        if member.member_id == group.leader_id and group.state is not STABLE:
+            assignments = {a.member_id: bytes(a.assignment) for a in request.assignments}
+            if not self._shard.fits([group.record(assignments)]):
+                # Kafka's words for it. The others go on waiting for an assignment that can be written down.
+                raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
         self.rounds.synced(group, member)
         if group.state is STABLE:
             return Outcome(replies=((token, answers.synced(group, member.assignment)),))
@@ -110,8 +116,7 @@ class ClassicGroups:
             # Deviation: Kafka leaves a request that a newer one of the same member replaced without an answer.
             draft.reply(member.sync_token, answers.not_synced(ErrorCode.REBALANCE_IN_PROGRESS))
         member.sync_token = token
-        if member.member_id == group.leader_id:
-            assignments = {a.member_id: bytes(a.assignment) for a in request.assignments}
+        if assignments is not None:
             self.rounds.assign(group, assignments, draft, now)
         return draft.outcome()
 

@@ -1,0 +1,94 @@
+"""What one client asks to be written down and is too large for a batch: its own affair, and nobody else's."""
+
+from klamm.base.errors import ErrorCode
+from klamm.coordinator.placement import partition_of
+from klamm.protocol.messages.heartbeat import HeartbeatRequest
+from klamm.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from server.asking import error
+from server.conftest import Connect, MakeTopic
+from server.node.classic.asking import SETTINGS, a_join, a_sync, join, stable, wait_for_state
+from server.wire_client import WireClient
+
+_TOO_LARGE = bytes(2_000_000)
+
+
+def neighbour(group: str) -> str:
+    """Another group of the same shard."""
+    count = int(SETTINGS["offsets.topic.num.partitions"])
+    names = (f"{group}-{number}" for number in range(100))
+    return next(n for n in names if partition_of(n, count) == partition_of(group, count))
+
+
+def a_waiting_member(client: WireClient, other: WireClient, group: str) -> None:
+    """Waits in a round for a member that is alive and does not come."""
+    stable(other, group)
+    waiting = client.ask(a_join(group)).member_id
+    client.send(a_join(group, waiting))
+    wait_for_state(other, group, "PreparingRebalance")
+
+
+def is_still_waiting(client: WireClient, other: WireClient, group: str) -> bool:
+    wait_for_state(other, group, "PreparingRebalance")
+    client.socket.setblocking(False)
+    try:
+        return not client.socket.recv(1)
+    except BlockingIOError:
+        return True
+    finally:
+        client.socket.settimeout(20)
+
+
+def test_an_assignment_that_cannot_be_written_is_told_to_its_leader_alone(
+    connect: Connect, new_name: str
+) -> None:
+    waiting, other, greedy = connect(), connect(), connect()
+    a_waiting_member(waiting, other, new_name)
+    group = neighbour(new_name)
+    member = join(greedy, group).member_id
+
+    answer = greedy.ask(a_sync(group, member, 1, assignments={member: _TOO_LARGE}))
+
+    assert error(answer.error_code) is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert is_still_waiting(waiting, other, new_name)
+    # It may come again with less.
+    again = greedy.ask(a_sync(group, member, 1, assignments={member: b"less"}))
+    assert (error(again.error_code), again.assignment) == (ErrorCode.NONE, b"less")
+
+
+def test_a_commit_that_cannot_be_written_is_told_to_its_member_alone(
+    connect: Connect, new_name: str, make_topic: MakeTopic
+) -> None:
+    waiting, other, greedy = connect(), connect(), connect()
+    a_waiting_member(waiting, other, new_name)
+    topic = make_topic(partitions=1)
+    group = neighbour(new_name)
+    member = stable(greedy, group)
+    metadata = "x" * 4_000
+    request = OffsetCommitRequest(
+        group_id=group,
+        generation_id_or_member_epoch=1,
+        member_id=member,
+        topics=[
+            OffsetCommitRequestTopic(
+                name=topic.name,
+                partitions=[
+                    OffsetCommitRequestPartition(
+                        partition_index=0, committed_offset=at, committed_metadata=metadata
+                    )
+                    for at in range(400)
+                ],
+            )
+        ],
+    )
+
+    answer = greedy.ask(request, 8)
+
+    codes = {error(each.error_code) for each in answer.topics[0].partitions}
+    assert codes == {ErrorCode.INVALID_COMMIT_OFFSET_SIZE}
+    assert is_still_waiting(waiting, other, new_name)
+    beat = HeartbeatRequest(group_id=group, generation_id=1, member_id=member)
+    assert error(greedy.ask(beat).error_code) is ErrorCode.NONE
