@@ -162,6 +162,23 @@ def test_query_that_never_finished_a_batch_is_begun_anew_in_a_topic_that_was_mad
     assert topic in kept.identity.topics
 
 
+def test_start_in_a_topic_that_was_made_again_is_forgotten(
+    bootstrap: str, topic: str, tmp_path: Path
+) -> None:
+    guard(bootstrap, tmp_path, topic=topic).check_start()
+    # Spark has looked where it starts (with `start: latest` that is some offset), and there was nothing to read.
+    start = tmp_path / "console" / "sources" / "0" / "0"
+    start.parent.mkdir(parents=True)
+    start.touch()
+    guard(bootstrap, tmp_path, topic=topic).check_start()
+    assert start.exists()
+    make_again(bootstrap, topic)
+
+    guard(bootstrap, tmp_path, topic=topic).check_start()
+
+    assert not start.exists()
+
+
 def test_another_cluster_at_the_address_is_seen(bootstrap: str, topic: str, tmp_path: Path) -> None:
     guard(bootstrap, tmp_path, topic=topic).check_start()
     plan(tmp_path, 0, topic)

@@ -73,8 +73,12 @@ class QueryGuard:
             raise self._changed(found, now)
 
     def _compare(self, kept: Kept | None) -> tuple[list[rules.Change], Identity]:
-        positioned = positions(self._files, self._query) or {}
-        self._known = rules.only(kept.identity, positioned) if kept is not None else Identity()
+        known = kept.identity if kept is not None else Identity()
+        positioned: Collection[str] | None = positions(self._files, self._query)
+        if positioned is None:
+            # Where it starts is a position, too. Spark notes it before the first batch, and not as text that can be read.
+            positioned = known.topics if self._files.names(f"{self._query}/sources") else ()
+        self._known = rules.only(known, positioned)
         now = self._ask_until_there(positioned)
         return rules.changes(self._known, now, positioned), now
 
