@@ -196,10 +196,10 @@ def accept(
     properties: Properties = None,
     output: Output = None,
 ) -> None:
-    """Go on at the old offsets in topics that were deleted and made again.
+    """Go on at the old offsets in topics made again.
 
-    Also on another cluster. The column left_out counts the records that are there and will never be read: `replay`
-    reads them. Shows what it would do, unless told to --execute.
+    That is, deleted and created anew under the same name, or on another cluster. The column left_out counts the
+    records that are there and will never be read: `replay` reads them. Shows what it would do, unless told to --execute.
     """
     found = find(target)
     with held_still(found, found.checkpoint(checkpoint), if_elsewhere=ACCEPT_ELSEWHERE) as folder:
