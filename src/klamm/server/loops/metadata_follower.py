@@ -142,7 +142,10 @@ class MetadataFollower:
 
     def _followed(self, ended: asyncio.Task[None]) -> None:
         self._following = None
-        error = None if ended.cancelled() else ended.exception()
+        if ended.cancelled():
+            # The loop ends.
+            return
+        error = ended.exception()
         if isinstance(error, OSError):
             self._on_failure(error)
         elif error is not None:

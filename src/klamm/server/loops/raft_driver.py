@@ -176,7 +176,10 @@ class RaftDriver:
 
     def _synced(self, ended: asyncio.Task[None]) -> None:
         self._round = None
-        error = None if ended.cancelled() else ended.exception()
+        if ended.cancelled():
+            # The loop ends: nobody is left to begin another round for.
+            return
+        error = ended.exception()
         if isinstance(error, OSError):
             self.fail(error)
         elif error is not None:
