@@ -106,6 +106,10 @@ chaos: setup ## hundreds of crashes, kills and disk faults; everything acknowled
 chaos-pipeline: setup ## kill a pipeline's driver, its Spark workers and its broker, ten times each; nothing lost, nothing twice
 	@$(BIN)/python -m chaos.pipeline
 
+.PHONY: sim
+sim: setup ## whole nodes in a simulated world: SEEDS=n of them from FIRST=k on; NODES=1
+	@$(BIN)/python -m klamm.testing.simulate --nodes $(or $(NODES),1) --seeds $(or $(SEEDS),100) --first $(or $(FIRST),0)
+
 .PHONY: fuzz
 fuzz: setup ## throw damaged bytes at every decoder, guided by coverage where there is an atheris for the machine
 	@$(UV) sync --quiet --frozen --inexact --group fuzz

@@ -197,3 +197,23 @@ def test_a_node_stops_cleanly_and_comes_again() -> None:
 
     assert one.run(work) == [b"first", b"second"]
     assert not one.simulation.loop.complaints
+
+
+def test_a_producer_does_not_storm_a_broker_that_is_down() -> None:
+    one = OneNode()
+
+    async def work() -> int:
+        async with Admin(ADDRESS, environment=one.environment) as admin:
+            await admin.topics.create("topic", partitions=1, replication_factor=1)
+        async with Producer(ADDRESS, environment=one.environment) as producer:
+            await producer.send_and_wait("topic", b"first")
+            one.machine.kill()
+            delivery = await producer.send("topic", b"second")
+            before = one.simulation.network.attempts
+            await time_passes(60)
+            attempts = one.simulation.network.attempts - before
+            await one.start()
+            await delivery
+        return attempts
+
+    assert one.run(work) < 60 * 25

@@ -227,7 +227,9 @@ class Cluster:
     async def refresh(self, topics: Collection[str] | None = ()) -> None:
         """Learn of these topics, of all (None), or only of the brokers."""
         request = MetadataRequest(
-            topics=None if topics is None else [MetadataRequestTopic(name=t) for t in topics],
+            topics=None
+            if topics is None
+            else [MetadataRequestTopic(name=t) for t in sorted(topics)],
             allow_auto_topic_creation=self.settings.auto_create_topics,
         )
         answer = await self.ask_any(request, MetadataResponse)

@@ -138,7 +138,7 @@ class Broker:
                     log.error("a partition is offline: %s", problem)
                 self._write_outdated_checkpoints()
                 yield
-        for key in delta.changed_configs:
+        for key in sorted(delta.changed_configs):
             if key.resource_type == ResourceType.TOPIC:
                 self.replicas.reconfigure(image, key.resource_name)
             elif key.resource_type == ResourceType.BROKER:

@@ -172,7 +172,7 @@ class LogDirectory:
     # -- checkpoints: what is worth writing now, if anything; writing syncs, so the shell does it in a worker thread ----
 
     def outdated_checkpoints(self) -> list[Checkpoint]:
-        outdated, self._outdated = self._outdated, set()
+        outdated, self._outdated = sorted(self._outdated), set()
         return [Checkpoint(self.disk, f"{self.path}/{f}", self._checkpointed[f]) for f in outdated]
 
     def new_recovery_points(self) -> Checkpoint | None:

@@ -26,7 +26,7 @@ class LogManager:
         """What is on the disks at the start, once what was being deleted is gone."""
         for directory in self.directories:
             directory.remove_deleted()
-            self._home.update(dict.fromkeys(directory.partitions_on_disk(), directory))
+            self._home.update(dict.fromkeys(sorted(directory.partitions_on_disk()), directory))
         return [TopicPartition(*name) for name in self._home]
 
     def open(self, name: TopicPartition, topic_id: Uuid, settings: TopicSettings, now: int) -> Log:

@@ -45,6 +45,8 @@ class Network:
         # Bytes that may be on their way, or lie unread, in one direction of a connection.
         self.window = 64 * 1024
         self.connections = 0
+        # Somebody tried to connect, with success or without.
+        self.attempts = 0
         self._rng = rng
         self._trace = trace
         self._ports: dict[tuple[str, int], SimulatedPort] = {}
@@ -152,6 +154,7 @@ class Network:
                 if self.loop.time() >= end:
                     raise TimeoutError(f"{address} does not answer")
                 await asyncio.sleep(1)
+            self.attempts += 1
             await asyncio.sleep(self.delay(host, there))
             port = self._ports.get((there.name, address.port))
             if port is None or not port.is_listening:

@@ -131,5 +131,8 @@ class Simulation:
             self._machines[name] = SimulatedMachine(self, name)
         return self._machines[name]
 
+    def names(self) -> list[str]:
+        return list(self._machines)
+
     def host(self, name: str) -> Host:
         return self.machine(name).host

@@ -139,7 +139,7 @@ class Joining:
         """Partitions of each topic, as they are now."""
         await self.cluster.refresh(topics)
         view = self.cluster.view
-        return {topic: view.topics[topic].count for topic in topics if topic in view.topics}
+        return {topic: view.topics[topic].count for topic in sorted(topics) if topic in view.topics}
 
     def _assignor(self, name: str | None) -> Assignor:
         for assignor in self.settings.assignors:

@@ -50,7 +50,7 @@ class Assignment:
         return self.partitions.get(partition)
 
     def add(self, partitions: Collection[TopicPartition]) -> None:
-        for partition in partitions:
+        for partition in sorted(partitions):
             self.partitions.setdefault(partition, PartitionState())
 
     def remove(self, partitions: Collection[TopicPartition]) -> None:

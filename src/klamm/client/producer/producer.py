@@ -86,7 +86,8 @@ class Producer(Generic[K, V]):
             self.settings.linger_ms / 1000,
             self.settings.delivery_timeout_ms / 1000,
         )
-        self._undelivered: set[Delivery] = set()
+        # In the order in which they were sent.
+        self._undelivered: dict[Delivery, None] = {}
         transactional_id = self.settings.transactional_id
         sequences = Sequences(self.settings.max_in_flight, transactional_id is not None)
         self._transactions = (
@@ -277,8 +278,8 @@ class Producer(Generic[K, V]):
     def _append(self, partition: TopicPartition, record: Record, size: int) -> Delivery:
         loop = asyncio.get_running_loop()
         delivery: Delivery = loop.create_future()
-        self._undelivered.add(delivery)
-        delivery.add_done_callback(self._undelivered.discard)
+        self._undelivered[delivery] = None
+        delivery.add_done_callback(self._undelivered.pop)
         if self._accumulator.append(partition, record, size, delivery, loop.time()):
             self._sender.wake()
         return delivery

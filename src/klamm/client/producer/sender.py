@@ -321,9 +321,12 @@ class Sender:
         topics, self._refresh_wanted = self._refresh_wanted, set()
         try:
             await self._cluster.refresh(topics)
+            has_failed = False
         except ApiError:
             self._refresh_wanted |= topics
-        if any(self._leader_of(batch.partition) is None for batch in self._accumulator.batches()):
+            has_failed = True
+        waiting = (batch.partition for batch in self._accumulator.batches())
+        if has_failed or any(self._leader_of(partition) is None for partition in waiting):
             await asyncio.sleep(self._cluster.retry_delay_ms(0) / 1000)
 
     async def _obtain_id(self) -> None:

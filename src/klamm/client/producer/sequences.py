@@ -66,7 +66,7 @@ class Sequences:
             self._partitions.clear()
             self._bump_wanted.clear()
             return
-        for partition in list(self._bump_wanted):
+        for partition in sorted(self._bump_wanted):
             self._restart(partition)
 
     def may_send(self, batch: Batch) -> bool:

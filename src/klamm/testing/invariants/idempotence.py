@@ -1,0 +1,64 @@
+"""What a producer sends is written once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from klamm.testing.invariants.evidence import Evidence
+
+
+def each_sequence_is_written_once_and_in_order(evidence: Evidence) -> Iterator[str]:
+    """I1: of each producer id and epoch, sequences rise without a repetition."""
+    for log in evidence.scan.values():
+        last: dict[tuple[int, int], int] = {}
+        for batch in log.batches:
+            if batch.producer_id < 0 or batch.is_control:
+                continue
+            producer = batch.producer_id, batch.epoch
+            before = last.get(producer, -1)
+            if batch.base_sequence <= before:
+                yield (
+                    f"{log.place}: producer {producer} wrote sequence {batch.base_sequence} "
+                    f"at offset {batch.base_offset} after {before}"
+                )
+            last[producer] = batch.last_sequence
+
+
+def sequences_have_no_gaps(evidence: Evidence) -> Iterator[str]:
+    """I1: nothing was lost between two batches of one producer id and epoch."""
+    for log in evidence.scan.values():
+        last: dict[tuple[int, int], int] = {}
+        for batch in log.batches:
+            producer = batch.producer_id, batch.epoch
+            if batch.producer_id < 0 or batch.is_control or log.is_compacted:
+                continue
+            before = last.get(producer, batch.base_sequence - 1)
+            if batch.base_sequence != before + 1:
+                yield f"{log.place}: producer {producer} has a gap from {before} to {batch.base_sequence}"
+            last[producer] = batch.last_sequence
+
+
+def no_value_is_written_twice(evidence: Evidence) -> Iterator[str]:
+    """I1 as the client sees it: it sent each value once, however often it had to try."""
+    seen: dict[bytes, str] = {}
+    for log in evidence.scan.values():
+        for _, record in log.records():
+            if record.value is not None:
+                where = f"{log.place} at {record.offset}"
+                if record.value in seen:
+                    yield f"{record.value!r} is written twice: {seen[record.value]}, {where}"
+                seen[record.value] = where
+
+
+def epochs_of_a_producer_rise(evidence: Evidence) -> Iterator[str]:
+    """T3 as the log shows it: after a newer epoch of a producer id nothing of an older one is written."""
+    for log in evidence.scan.values():
+        newest: dict[int, int] = {}
+        for batch in log.batches:
+            if batch.producer_id >= 0:
+                if batch.epoch < newest.get(batch.producer_id, -1):
+                    yield (
+                        f"{log.place}: producer {batch.producer_id} wrote in epoch {batch.epoch} "
+                        f"at {batch.base_offset} after epoch {newest[batch.producer_id]}"
+                    )
+                newest[batch.producer_id] = max(batch.epoch, newest.get(batch.producer_id, -1))

@@ -1,0 +1,30 @@
+"""Topics that are deleted and made again under the same name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from klamm.testing.invariants.evidence import Evidence
+
+
+def nothing_of_a_deleted_topic_is_seen_again(evidence: Evidence) -> Iterator[str]:
+    """M1: what was acknowledged before the deletion began is gone with it."""
+    history = evidence.history
+    lives = {}
+    for sent in history.acknowledged():
+        life = history.life_at(sent.place.topic, sent.ended)
+        if life is not None and life.deleted is not None and sent.value is not None:
+            lives[sent.value] = life
+    for read in history.reads:
+        life = lives.get(read.value or b"")
+        if life is not None and life.deleted is not None and read.at > life.deleted + _ON_ITS_WAY:
+            yield f"{read.reader} read {read.value!r} of {life.name}, deleted at {life.deleted:.3f}"
+    for log in evidence.scan.values():
+        for _, record in log.records():
+            life = lives.get(record.value or b"")
+            if life is not None:
+                yield f"{log.place}: {record.value!r} is of a topic deleted at {life.deleted:.3f}"
+
+
+# A reader may hold records that it fetched before.
+_ON_ITS_WAY = 60.0
