@@ -10,15 +10,17 @@ from klamm.testing.loop import Crashed, current_incarnation
 
 
 class HostDisk(MemoryDisk):
-    def __init__(self, note: Callable[[str, str, bytes], None]) -> None:
+    def __init__(self, note: Callable[[str, str, bytes], None], time: Callable[[], float]) -> None:
         super().__init__()
         self._note = note
+        self._time = time
         # Called before the step at which the machine goes down; None as long as it is not to.
         self.on_last_step: Callable[[], None] | None = None
         self.steps_left = -1
         self.steps = 0
-        # Syncs of paths that contain this fail.
+        # Syncs of paths that contain this fail, and when the first of them did.
         self.broken: str | None = None
+        self.failed_at: float | None = None
 
     def crash_after(self, steps: int, on_last_step: Callable[[], None]) -> None:
         self.steps_left, self.on_last_step = steps, on_last_step
@@ -37,6 +39,7 @@ class HostDisk(MemoryDisk):
                 raise Crashed("in the middle of it")
         self._note(operation, path, b"")
         if self.broken is not None and operation in ("fsync", "fsync_dir") and self.broken in path:
+            self.failed_at = self._time() if self.failed_at is None else self.failed_at
             raise OSError(errno.EIO, "the disk is broken", path)
         super().may_fail(operation, path)
 

@@ -59,7 +59,7 @@ class Plan:
             actors = tuple(name for name in actors if name not in others[:4])
         # Who polls does so day and night.
         is_quiet = not {"classic", "consumer", "reader"} & set(actors)
-        kinds = ["cut", "one way", "reset", "lossy", "clock", "restart", "in the middle"]
+        kinds = ["cut", "one way", "reset", "lossy", "clock", "restart", "in the middle", "broken"]
         return cls(
             seconds=rng.choice((60, 120, 240)),
             crash=crash,
@@ -243,6 +243,7 @@ class OneNodeScenario:
 
     def _crash(self) -> None:
         self._crashes += 1
+        self._evidence.crashed_at = self._stage.now()
         if self.plan.crash == "power":
             self._machine.power_off(Loss.ANY)
         else:
@@ -272,6 +273,7 @@ class OneNodeScenario:
             "lossy": self._lossy,
             "clock": self._set_clock,
             "restart": self._restart,
+            "broken": self._break_disk,
         }
         acts += [by_name[name] for name in plan.faults if name in by_name]
         is_idle = not plan.idle_seconds
@@ -331,6 +333,20 @@ class OneNodeScenario:
     async def _set_clock(self) -> None:
         """By seconds: what is older than its retention goes, as it should."""
         self._machine.clock.wall_error_ms += self._rng.randint(-5_000, 5_000)
+
+    async def _break_disk(self) -> None:
+        """Syncs fail from here on; only a crash and another disk driver help."""
+        if self.plan.crash == "none":
+            return
+        await self._look()
+        disk = self._machine.disk
+        disk.broken = "/data"
+        await asyncio.sleep(self._rng.choice((5, 40)))
+        # Without a failed sync nothing was promised to be over.
+        self._evidence.broken_since = disk.failed_at
+        self._crash()
+        await self._come_back()
+        self._evidence.broken_since = None
 
     async def _calm_down(self) -> None:
         network = self.simulation.network

@@ -51,7 +51,7 @@ class SimulatedMachine:
         self.name = name
         self.host = Host(name)
         self.clock = HostClock(simulation.loop.time)
-        self.disk = HostDisk(self._note)
+        self.disk = HostDisk(self._note, simulation.loop.time)
         self.process: Incarnation | None = None
 
     def _note(self, what: str, where: str, data: bytes) -> None:
@@ -110,7 +110,7 @@ class SimulatedMachine:
 
     def _end_of_disk(self, loss: Loss) -> None:
         self.disk.steps_left = -1
-        self.disk.broken = None
+        self.disk.broken = self.disk.failed_at = None
         self.disk.crash(self._simulation.random(f"{self.name}/{self._lives}/loss"), loss)
 
 

@@ -53,10 +53,10 @@ def every_batch_is_whole(evidence: Evidence) -> Iterator[str]:
 
 
 def nothing_is_acknowledged_after_a_failed_sync(evidence: Evidence) -> Iterator[str]:
-    """D2: a failed sync is final. Only where acknowledgements wait for syncs."""
-    since = evidence.broken_since
-    if since is None or evidence.may_lose_unsynced:
+    """D2: a failed sync is final: it takes the directory offline, and the one directory has everything."""
+    since, crashed = evidence.broken_since, evidence.crashed_at
+    if since is None:
         return
     for sent in evidence.history.acknowledged():
-        if sent.began > since and sent.ended < evidence.looks[-1].at:
+        if since < sent.began and sent.ended < crashed:
             yield f"{sent.place}: {sent.value!r} was acknowledged after a sync had failed"

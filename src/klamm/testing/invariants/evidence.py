@@ -32,6 +32,7 @@ class Evidence:
     may_lose_unsynced: bool = False
     # When a sync failed: after it nothing that needs one may be acknowledged, until the node was started again.
     broken_since: float | None = None
+    crashed_at: float = 0.0
 
     @property
     def scan(self) -> Scan:
