@@ -18,6 +18,7 @@ INSIDE = (
     "controller",
     "coordinator",
     "replication",
+    "storage",
     "server",
     "client",
 )
