@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ from klamm.pipeline.adhoc.asking import Desk
 from klamm.pipeline.adhoc.known import Known, NothingOfThatName
 from klamm.pipeline.adhoc.mistakes import WrongSql
 from klamm.pipeline.adhoc.sampling import Looker
-from klamm.pipeline.adhoc.syntax import check_syntax
 from klamm.pipeline.place import Place
 from pipeline.reading.records import put
 from support.brokers import Broker
@@ -154,6 +153,14 @@ def test_statements_of_a_pipe_end_with_the_first_that_is_wrong(
     assert (answer.code, answer.rows) == (2, [{"a": 1}])
 
 
+def test_statements_of_a_pipe_are_text(klamm: Klamm, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(b"SELECT '\xff';"), encoding="utf-8"))
+
+    answer = klamm("sql")
+
+    assert (answer.code, answer.err) == (2, "klamm: stdin is not text in UTF-8\n")
+
+
 def test_records_are_counted_without_spark(klamm: Klamm, topic: Topic) -> None:
     topic("sql_counted", b'{"a": 1}', None, b"{broken")
 
@@ -223,26 +230,6 @@ def test_topics_and_tables_are_shown_without_spark(
     assert ("other" in shown) is (sql == "SHOW TABLES")
     assert (f"lake.default.{name}" in shown) is (sql == "SHOW TABLES")
     assert "Spark starts" not in answer.err
-
-
-def test_syntax_is_checked_by_sparks_parser(spark: "SparkSession") -> None:
-    fine = [
-        "SELECT * EXCEPT (a) FROM t LATERAL VIEW explode(b) AS c",
-        "FROM t |> WHERE a > 1 |> AGGREGATE count(*) GROUP BY b",
-        "CREATE TABLE lake.default.x (a int) USING iceberg PARTITIONED BY (bucket(4, a))",
-        "CALL lake.system.expire_snapshots('x')",
-        "ALTER TABLE lake.default.x ADD PARTITION FIELD bucket(4, a)",
-        "SHOW FUNCTIONS",
-        "SET spark.sql.ansi.enabled = false",
-        "SELECT now what",
-    ]
-    check_syntax(spark._jvm, fine)
-
-    with pytest.raises(WrongSql) as wrong:
-        check_syntax(spark._jvm, ["SELECT 1", "SELECT *\nFORM t"])
-
-    assert str(wrong.value).startswith("line 2, column 6: Syntax error at or near 't'")
-    assert "SQLSTATE" not in str(wrong.value)
 
 
 @pytest.mark.parametrize(

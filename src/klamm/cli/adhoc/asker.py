@@ -48,6 +48,7 @@ class Asker:
             return
         with _explained():
             self.known.check(statements)
+            self._check_syntax(statements)
             self._desk = self._opened(statements, is_quiet=is_quiet)
 
     def ask(self, sql: str) -> Answer:
@@ -90,6 +91,15 @@ class Asker:
         self._stop.set()
         if self._desk is not None:
             self._desk.cancel()
+
+    def _check_syntax(self, statements: Sequence[str]) -> None:
+        from klamm.pipeline.adhoc.syntax import check_doubtful
+        from klamm.pipeline.java import JavaMissing
+
+        try:
+            check_doubtful(statements)
+        except JavaMissing as missing:
+            raise CommandError("Spark cannot start", why=str(missing)) from missing
 
     def _opened(self, statements: Sequence[str], *, is_quiet: bool) -> Desk:
         from klamm.cli.pipeline.fetching import bring

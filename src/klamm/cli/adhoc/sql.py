@@ -130,11 +130,18 @@ def _answers(asker: Asker, query: str | None) -> Iterator[Answer]:
         return
     # As they come, so that another program may ask one question after the other.
     text = ""
-    for line in sys.stdin:
+    for line in _lines():
         found = split(text + line)
         yield from map(asker.ask, found.statements)
         text = found.rest
     yield from map(asker.ask, split(text).all)
+
+
+def _lines() -> Iterator[str]:
+    try:
+        yield from sys.stdin
+    except UnicodeDecodeError as error:
+        raise UsageError("stdin is not text in UTF-8") from error
 
 
 def topic_and_columns(text: str, format: RecordFormat | None) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from klamm.pipeline.running.failures.chain import clean
 from klamm.pipeline.running.trouble import sentence_of
 
 _PLACE = re.compile(r";? ?\(?line (\d+),? pos(?:ition)? (\d+)\)?")
@@ -44,8 +45,18 @@ def mistake_of(error: Exception, sql: str) -> Mistake:
     java = getattr(error, "java_exception", None)
     # Py4J's own error prints Java's stack trace; what happened is in the exception it carries.
     sentence = str(java.getMessage()) if java is not None else sentence_of(error)
-    place = _start_of_context(error, sql) or _place_in_text(error)
+    place = _start_of_context(error, sql) or _place(getattr(error, "_desc", None) or "")
     sentence = _ADVICE.sub("", _PLACE.sub("", sentence)).strip()
+    return _mistake(sentence, place, sql)
+
+
+def mistake_in(message: str, sql: str) -> Mistake:
+    """Of what Java says, where PySpark has not looked at it."""
+    place = _place(message)
+    return _mistake(_ADVICE.sub("", _PLACE.sub("", clean(message))).strip(), place, sql)
+
+
+def _mistake(sentence: str, place: tuple[int, int] | None, sql: str) -> Mistake:
     line, column = place or (None, None)
     if line is not None and line > sql.count("\n") + 1:
         line = column = None  # of another text than ours, a view's
@@ -63,6 +74,6 @@ def _start_of_context(error: Exception, sql: str) -> tuple[int, int] | None:
     return None
 
 
-def _place_in_text(error: Exception) -> tuple[int, int] | None:
-    found = _PLACE.search(getattr(error, "_desc", None) or "")
+def _place(message: str) -> tuple[int, int] | None:
+    found = _PLACE.search(message)
     return (int(found[1]), int(found[2]) + 1) if found else None
