@@ -153,12 +153,16 @@ def test_statements_of_a_pipe_end_with_the_first_that_is_wrong(
     assert (answer.code, answer.rows) == (2, [{"a": 1}])
 
 
-def test_statements_of_a_pipe_are_text(klamm: Klamm, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(b"SELECT '\xff';"), encoding="utf-8"))
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
+def test_statements_of_a_pipe_are_text(
+    klamm: Klamm, monkeypatch: pytest.MonkeyPatch, errors: str
+) -> None:
+    pipe = TextIOWrapper(BytesIO(b"SELECT '\xff';"), encoding="utf-8", errors=errors)
+    monkeypatch.setattr(sys, "stdin", pipe)
 
     answer = klamm("sql")
 
-    assert (answer.code, answer.err) == (2, "klamm: stdin is not text in UTF-8\n")
+    assert (answer.code, answer.err) == (2, "klamm: the SQL is not text in UTF-8\n")
 
 
 def test_records_are_counted_without_spark(klamm: Klamm, topic: Topic) -> None:

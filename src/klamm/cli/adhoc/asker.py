@@ -62,6 +62,7 @@ class Asker:
 
     def without_spark(self, sql: str) -> Answer | None:
         """What can be told faster, whether Spark runs or not."""
+        _check_text(sql)
         answer = self.known.shown(sql, self.known.tables) or self._count(sql)
         return answer and answer.cut(self.limit)
 
@@ -119,6 +120,14 @@ class Asker:
         with _start_explained(log):
             spark = self._stack.enter_context(a_session(settings, java=java))
         return Desk(spark, self._place, self.known)
+
+
+def _check_text(sql: str) -> None:
+    """What was no UTF-8 on the command line or in a pipe is in Python's text, and cannot be sent to Java."""
+    try:
+        sql.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError("the SQL is not text in UTF-8") from error
 
 
 @contextmanager

@@ -141,7 +141,7 @@ def _lines() -> Iterator[str]:
     try:
         yield from sys.stdin
     except UnicodeDecodeError as error:
-        raise UsageError("stdin is not text in UTF-8") from error
+        raise UsageError("the SQL is not text in UTF-8") from error
 
 
 def topic_and_columns(text: str, format: RecordFormat | None) -> tuple[str, str]:
