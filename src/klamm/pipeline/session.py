@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from klamm.pipeline.jars import Use, Watcher, cache_directory, ensure, jars_for
 from klamm.pipeline.java import find_java, home_for_spark
+from klamm.pipeline.partitions import LEAST, SHUFFLE_PARTITIONS
 from klamm.pipeline.spark_stderr import strained_stderr
 
 CATALOG = "lake"
@@ -146,8 +147,7 @@ def session_options(settings: SessionSettings, jars: Collection[Path]) -> dict[s
     if settings.driver_memory is not None:
         options["spark.driver.memory"] = settings.driver_memory
     if settings.master.startswith("local"):
-        # 200, the default, is for clusters: each is a task and a state store of its own.
-        options["spark.sql.shuffle.partitions"] = "4"
+        options[SHUFFLE_PARTITIONS] = str(LEAST)
         # The same for the state of a Delta table, which is computed at every commit.
         options["spark.databricks.delta.snapshotPartitions"] = "2"
         # Spark's other way to write checkpoints starts a process of the system for each file that it looks at.

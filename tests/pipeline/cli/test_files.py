@@ -150,6 +150,8 @@ def test_plan_draws_what_flows_where(pipeline: Klamm, home: Path) -> None:
         "  dead-letters.orders: bad records of orders to topic bad-orders",
         "  dead-letters.payments: bad records of payments to topic bad-orders",
         "trigger: every 5 seconds",
+        "state: spread over 4 here, or one for each core of a cluster; a query keeps the number of its first batch as long "
+        "as its checkpoint",
         f"progress: group pipeline.paid-orders, checkpoint {home.parent}/data/klamm/pipelines/paid-orders/checkpoint",
     ]
 

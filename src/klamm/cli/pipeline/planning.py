@@ -25,9 +25,12 @@ from klamm.cli.pipeline.targets import (
     read_pipeline,
     target_of,
 )
+from klamm.pipeline.identity.keeping import LocalFiles
 from klamm.pipeline.jars import jars_for
+from klamm.pipeline.partitions import LEAST, SHUFFLE_PARTITIONS, kept_partitions, may_have_state
 from klamm.pipeline.place import Place
 from klamm.pipeline.running import runs
+from klamm.pipeline.running.checkpoint import local_path
 from klamm.pipeline.running.plan import Plan, plan_of
 from klamm.pipeline.running.trouble import USAGE, trouble_of
 from klamm.pipeline.spec import (
@@ -137,7 +140,28 @@ def _page(pipeline: Pipeline, plan: Plan, known: Mapping[str, str]) -> Iterator[
     trigger = pipeline.trigger
     interval = f" {trigger.interval}" if trigger.interval is not None else ""
     yield f"trigger: {trigger.when}{interval}"
+    yield from _spread(pipeline, plan)
     yield f"progress: group {pipeline.group}, checkpoint {target_of(pipeline).checkpoint()}"
+
+
+def _spread(pipeline: Pipeline, plan: Plan) -> Iterator[str]:
+    """Over how many partitions state is spread: worth a thought before the first run, which fixes it."""
+    if not may_have_state(pipeline):
+        return
+    given = dict(pipeline.options).get(SHUFFLE_PARTITIONS)
+    how = f"{given} (options)" if given else f"{LEAST} here, or one for each core of a cluster"
+    yield f"state: spread over {how}; a query keeps the number of its first batch as long as its checkpoint"
+    for name, number in _kept(pipeline, plan).items():
+        yield f"  {name}: {number}, kept by its checkpoint"
+
+
+def _kept(pipeline: Pipeline, plan: Plan) -> dict[str, int]:
+    """Of those queries that have run, as far as their checkpoints are on this machine."""
+    folder = local_path(target_of(pipeline).checkpoint())
+    if folder is None:
+        return {}
+    found = {query.name: kept_partitions(LocalFiles(folder), query.name) for query in plan.queries}
+    return {name: number for name, number in found.items() if number is not None}
 
 
 def _tree(pipeline: Pipeline, plan: Plan, known: Mapping[str, str]) -> Iterator[str]:
@@ -256,5 +280,6 @@ def _facts(pipeline: Pipeline, plan: Plan, known: Mapping[str, str]) -> Row:
         "dead_letters": [
             {"name": e.name, "source": e.source, "topic": e.topic} for e in plan.dead_letters
         ],
+        "shuffle_partitions": dict(_kept(pipeline, plan)),
         "jars": [use.value for use in plan.uses],
     }

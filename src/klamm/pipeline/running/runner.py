@@ -14,6 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from klamm.pipeline.jars import Watcher as JarWatcher
+from klamm.pipeline.partitions import (
+    SHUFFLE_PARTITIONS,
+    asked_partitions,
+    kept_partitions,
+    may_have_state,
+    notices,
+)
 from klamm.pipeline.place import Place
 from klamm.pipeline.running import runs
 from klamm.pipeline.running.checkpoint import (
@@ -41,6 +48,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from klamm.pipeline.identity.guard import Guard
+    from klamm.pipeline.identity.keeping import Files
     from klamm.pipeline.running.start import Startable
     from klamm.pipeline.running.supervisor import Notice, Watch
 
@@ -231,7 +239,7 @@ def _supervise(
     patience = PATIENCE_ONCE_SECONDS if once or pipeline.trigger.interval is None else None
     startables = _prepared(
         spark,
-        _from_where_asked(pipeline, place.checkpoint),
+        _spread(spark, _from_where_asked(pipeline, place.checkpoint), place, notice),
         place,
         once=once,
         folder=folder,
@@ -277,6 +285,29 @@ def _supervise(
         offsets.close()
 
 
+def _spread(spark: SparkSession, pipeline: Pipeline, place: Place, notice: Notice) -> Pipeline:
+    """With a number of partitions that fits the cluster, unless somebody gave one."""
+    asked, is_of_cores = asked_partitions(spark, pipeline)
+    if may_have_state(pipeline):
+        files = _files(spark, place)
+        kept = {
+            query.name: kept_partitions(files, query.name) for query in plan_of(pipeline).queries
+        }
+        for line in notices(asked, kept, is_of_cores=is_of_cores):
+            notice(line)
+    if not is_of_cores:
+        return pipeline
+    return replace(pipeline, options=(*pipeline.options, (SHUFFLE_PARTITIONS, str(asked))))
+
+
+def _files(spark: SparkSession, place: Place) -> Files:
+    from klamm.pipeline.identity.keeping import LocalFiles
+    from klamm.pipeline.sources.folder import Folder
+
+    here = local_path(place.checkpoint)
+    return LocalFiles(here) if here is not None else Folder(spark, place.checkpoint)
+
+
 def _guard(
     spark: SparkSession,
     pipeline: Pipeline,
@@ -289,16 +320,12 @@ def _guard(
     from klamm.pipeline.identity.asking import topics_of
     from klamm.pipeline.identity.definition import definitions_of
     from klamm.pipeline.identity.guard import Guard
-    from klamm.pipeline.identity.keeping import LocalFiles
-    from klamm.pipeline.sources.folder import Folder
 
-    here = local_path(place.checkpoint)
-    files = LocalFiles(here) if here is not None else Folder(spark, place.checkpoint)
     return Guard(
         pipeline=pipeline.name,
         file=file,
         topics=topics_of(pipeline, place),
-        files=files,
+        files=_files(spark, place),
         definitions=definitions_of(pipeline, folder),
         notice=notice,
     )
