@@ -149,6 +149,8 @@ def test_plan_draws_what_flows_where(pipeline: Klamm, home: Path) -> None:
         "  parquet.data-orders: append rows of orders to parquet.data-orders exactly_once",
         "  dead-letters.orders: bad records of orders to topic bad-orders",
         "  dead-letters.payments: bad records of payments to topic bad-orders",
+        "  orders is read and decoded 3 times, once by each of table.paid+topic.paid, parquet.data-orders, dead-letters.orders",
+        "  payments is read and decoded twice, once by each of table.paid+topic.paid, dead-letters.payments",
         "trigger: every 5 seconds",
         "state: spread over 4 here, or one for each core of a cluster; a query keeps the number of its first batch as long "
         "as its checkpoint",
@@ -166,6 +168,7 @@ def test_plan_is_json_in_a_pipe(pipeline: Klamm, home: Path) -> None:
         "parquet.data-orders",
     ]
     assert plan["jars"] == ["topics", "iceberg"]
+    assert plan["reads"]["payments"] == ["table.paid+topic.paid", "dead-letters.payments"]
 
 
 def test_plan_shows_no_secret(pipeline: Klamm, home: Path) -> None:

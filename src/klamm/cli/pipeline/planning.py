@@ -137,6 +137,10 @@ def _page(pipeline: Pipeline, plan: Plan, known: Mapping[str, str]) -> Iterator[
         yield f"  {query.name}: {query.output} rows of {query.view} to {sinks}"
     for letters in plan.dead_letters:
         yield f"  {letters.name}: bad records of {letters.source} to topic {letters.topic}"
+    for source, queries in plan.reads.items():
+        if len(queries) > 1:
+            times = "twice" if len(queries) == 2 else f"{len(queries)} times"
+            yield f"  {source} is read and decoded {times}, once by each of {', '.join(queries)}"
     trigger = pipeline.trigger
     interval = f" {trigger.interval}" if trigger.interval is not None else ""
     yield f"trigger: {trigger.when}{interval}"
@@ -280,6 +284,7 @@ def _facts(pipeline: Pipeline, plan: Plan, known: Mapping[str, str]) -> Row:
         "dead_letters": [
             {"name": e.name, "source": e.source, "topic": e.topic} for e in plan.dead_letters
         ],
+        "reads": {source: list(queries) for source, queries in plan.reads.items()},
         "shuffle_partitions": dict(_kept(pipeline, plan)),
         "jars": [use.value for use in plan.uses],
     }

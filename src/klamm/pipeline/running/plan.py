@@ -82,6 +82,16 @@ class Plan:
     # What the session has to load.
     uses: tuple[Use, ...]
 
+    @property
+    def reads(self) -> dict[str, tuple[str, ...]]:
+        """By source, the queries that read and decode it: each does that by itself, at its own pace."""
+        pairs = [(source, query.name) for query in self.queries for source in query.sources]
+        pairs += [(letters.source, letters.name) for letters in self.dead_letters]
+        found: dict[str, tuple[str, ...]] = {}
+        for source, query in pairs:
+            found[source] = (*found.get(source, ()), query)
+        return found
+
 
 def plan_of(pipeline: Pipeline) -> Plan:
     return Plan(
