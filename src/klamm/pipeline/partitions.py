@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 LEAST = 4
 _MOST = 200
-_EXECUTORS_SECONDS = 15.0
-_STEADY_SECONDS = 1.5
+_EXECUTORS_SECONDS = 30.0
+_STEADY_SECONDS = 5.0
 _LOOK_SECONDS = 0.25
 _KEEPS_STATE = re.compile(r"\b(group|join|distinct|window|session_window)\b", re.IGNORECASE)
 
@@ -60,30 +60,33 @@ def kept_partitions(files: Names, query: str) -> int | None:
         return None
 
 
-def notices(asked: int, kept: Mapping[str, int | None], *, is_of_cores: bool) -> list[str]:
-    """What people should know before a pipeline with state runs: once what will stay, and what cannot be had."""
-    lines = []
-    if is_of_cores and None in kept.values():
-        lines.append(
-            f"state is spread over {asked} partitions, one for each core of the cluster, and stays so with this "
-            f"checkpoint; {SHUFFLE_PARTITIONS} under options is another number"
-        )
-    lines += [
+def what_stays(number: int) -> str:
+    """Told once, before the first batch fixes it."""
+    return (
+        f"state is spread over {number} partitions, one for each core of the cluster, and stays so with this checkpoint; "
+        f"{SHUFFLE_PARTITIONS} under options is another number"
+    )
+
+
+def what_cannot_be_had(asked: int, kept: Mapping[str, int | None]) -> list[str]:
+    return [
         f"{query}: its state stays spread over {number} partitions, as when its checkpoint began, not over {asked}"
         for query, number in kept.items()
         if number is not None and number != asked
     ]
-    return lines
 
 
-def asked_partitions(spark: SparkSession, pipeline: Pipeline) -> tuple[int, bool]:
-    """The number for a new checkpoint, and whether nobody but the cluster's cores says so."""
+def given_partitions(spark: SparkSession, pipeline: Pipeline) -> int | None:
+    """What the file says, or else the session: on this machine alone it has a number of its own."""
     given = dict(pipeline.options).get(SHUFFLE_PARTITIONS)
-    is_given = given is not None or spark.sparkContext.getConf().contains(SHUFFLE_PARTITIONS)
-    cores = None if is_given else _cores(spark)
-    if cores is not None:
-        return partitions_for(cores), True
-    return int(given or str(spark.conf.get(SHUFFLE_PARTITIONS))), False
+    told = given or spark.sparkContext.getConf().get(SHUFFLE_PARTITIONS)
+    return int(told) if told else None
+
+
+def partitions_of_cluster(spark: SparkSession) -> int | None:
+    """By its cores. Takes some seconds, so ask only for a new checkpoint. None: Spark's own number has to do."""
+    cores = _cores(spark)
+    return None if cores is None else partitions_for(cores)
 
 
 def _cores(spark: SparkSession) -> int | None:

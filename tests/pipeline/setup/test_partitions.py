@@ -10,9 +10,10 @@ from klamm.pipeline.partitions import (
     SHUFFLE_PARTITIONS,
     kept_partitions,
     may_have_state,
-    notices,
     partitions_for,
     steady,
+    what_cannot_be_had,
+    what_stays,
 )
 from klamm.pipeline.spec import from_dict
 
@@ -53,18 +54,14 @@ def test_number_is_the_one_in_the_checkpoint(tmp_path: Path) -> None:
 
 
 def test_what_will_stay_is_told_before_the_first_batch() -> None:
-    [line] = notices(6, {"q": None}, is_of_cores=True)
-
-    assert line == (
+    assert what_stays(6) == (
         "state is spread over 6 partitions, one for each core of the cluster, and stays so with this checkpoint; "
         "spark.sql.shuffle.partitions under options is another number"
     )
-    assert notices(6, {"q": None}, is_of_cores=False) == []
-    assert notices(6, {"q": 6}, is_of_cores=True) == []
 
 
 def test_number_that_cannot_be_had_is_told() -> None:
-    assert notices(6, {"q": 200}, is_of_cores=True) == [
+    assert what_cannot_be_had(6, {"new": None, "same": 6, "q": 200}) == [
         "q: its state stays spread over 200 partitions, as when its checkpoint began, not over 6"
     ]
 
@@ -80,6 +77,6 @@ def test_executors_are_waited_for_until_no_more_come() -> None:
         return (0, 2) if passed < 3 else (1, 4) if passed < 4 else (2, 8)
 
     assert steady(report, now=lambda: passed, pause=pause) == (2, 8)
-    assert passed < 7
+    assert passed < 10
     # Nobody comes.
     assert steady(lambda: (0, 2), now=lambda: passed, pause=pause) == (0, 2)

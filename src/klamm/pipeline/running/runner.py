@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING
 from klamm.pipeline.jars import Watcher as JarWatcher
 from klamm.pipeline.partitions import (
     SHUFFLE_PARTITIONS,
-    asked_partitions,
+    given_partitions,
     kept_partitions,
     may_have_state,
-    notices,
+    partitions_of_cluster,
+    what_cannot_be_had,
+    what_stays,
 )
 from klamm.pipeline.place import Place
 from klamm.pipeline.running import runs
@@ -287,17 +289,19 @@ def _supervise(
 
 def _spread(spark: SparkSession, pipeline: Pipeline, place: Place, notice: Notice) -> Pipeline:
     """With a number of partitions that fits the cluster, unless somebody gave one."""
-    asked, is_of_cores = asked_partitions(spark, pipeline)
-    if may_have_state(pipeline):
-        files = _files(spark, place)
-        kept = {
-            query.name: kept_partitions(files, query.name) for query in plan_of(pipeline).queries
-        }
-        for line in notices(asked, kept, is_of_cores=is_of_cores):
+    files = _files(spark, place)
+    kept = {query.name: kept_partitions(files, query.name) for query in plan_of(pipeline).queries}
+    given = given_partitions(spark, pipeline)
+    if given is not None:
+        for line in what_cannot_be_had(given, kept) if may_have_state(pipeline) else ():
             notice(line)
-    if not is_of_cores:
         return pipeline
-    return replace(pipeline, options=(*pipeline.options, (SHUFFLE_PARTITIONS, str(asked))))
+    number = partitions_of_cluster(spark) if None in kept.values() else None
+    if number is None:
+        return pipeline
+    if may_have_state(pipeline):
+        notice(what_stays(number))
+    return replace(pipeline, options=(*pipeline.options, (SHUFFLE_PARTITIONS, str(number))))
 
 
 def _files(spark: SparkSession, place: Place) -> Files:
