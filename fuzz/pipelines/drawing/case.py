@@ -174,7 +174,9 @@ def draw(
         sender.add_run(*sources, is_first=run == 0)
     cities = {who: f"city {who}" for who in _WHO if chance.random() < 0.5}
     path = _path(chance, sources, operator, cities)
-    sinks = _sinks(chance, path, name, home, runs)
+    # A text is one column until it is parsed.
+    first = 0 if sources[0].format == "text" else -1
+    sinks = _sinks(chance, path, name, home, first=first, runs=runs)
     checks = _checks(chance, sources[0], has_letters=dead_letter is not None)
     checks += _checks_on_steps(chance, path)
     return Case(
@@ -295,14 +297,15 @@ def _add_windows(chance: Random, path: _Path) -> None:
     path.add(Windows(size, slide), ("append", "update", "complete"), Windows.keys)
 
 
-def _sinks(chance: Random, path: _Path, name: str, home: Path, runs: int) -> list[Plan]:
-    """The last view is written, and perhaps others."""
+def _sinks(
+    chance: Random, path: _Path, name: str, home: Path, *, first: int, runs: int
+) -> list[Plan]:
+    """The last view is written, and perhaps others from the first on."""
     last = len(path.steps) - 1
     views = [last, *(chance.randrange(-1, last + 1) for _ in range(chance.choice((0, 0, 1, 2))))]
     found = []
     for number, view in enumerate(views):
-        # A text is one column until it is parsed.
-        at = max(view, 0) if path.steps and "value" in str(path.steps[0].facts) else view
+        at = max(view, first)
         found.append(
             draw_sink(
                 chance,
