@@ -10,7 +10,7 @@ from fuzz.pipelines.drawing.case import Case
 from fuzz.pipelines.drawing.sinks import ParquetPlan, SinkPlan, TablePlan, TopicPlan
 from fuzz.pipelines.drawing.steps import Item
 from fuzz.pipelines.oracle import Expected
-from fuzz.pipelines.reading import Found, Headers, read_parquet, read_table, read_topic
+from fuzz.pipelines.reading import Found, Headers, read_lag, read_parquet, read_table, read_topic
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,7 +36,7 @@ def problems(
     if case.dead_letter is not None:
         letters = read_topic(bootstrap, case.dead_letter)
         found += [f"dead letters: {each}" for each in check_letters(case, letters, offsets)]
-    return found
+    return found + check_lag(case, bootstrap)
 
 
 # Topics -------------------------------------------------------------------------------------------
@@ -187,6 +187,17 @@ def check_letters(case: Case, found: Sequence[Found], offsets: Mapping[int, int]
         for (key, _), numbers in by_key.items()
         if key is not None and numbers != sorted(numbers)
     ][:_SHOWN]
+
+
+# The group ----------------------------------------------------------------------------------------
+
+
+def check_lag(case: Case, bootstrap: str) -> list[str]:
+    """All is processed, and the group says so. A driver that is killed may have had no time to tell."""
+    if any(fault.is_a_kill for faults in case.faults for fault in faults):
+        return []
+    lags = {s.topic: read_lag(bootstrap, f"pipeline.{case.name}", s.topic) for s in case.sources}
+    return [f"lag of {topic}: {lag}" for topic, lag in lags.items() if any(lag.values())]
 
 
 # What all of them use -----------------------------------------------------------------------------

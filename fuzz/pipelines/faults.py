@@ -27,6 +27,10 @@ class Fault:
     kind: str
     at: int
 
+    @property
+    def is_a_kill(self) -> bool:
+        return self.kind in (KILL, BROKER)
+
     def __str__(self) -> str:
         return f"{self.kind}@{self.at}"
 

@@ -28,16 +28,7 @@ class Found(NamedTuple):
 
 def read_topic(bootstrap: str, topic: str) -> list[Found]:
     """All that is committed, partition by partition in the order of offsets."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": bootstrap,
-            "group.id": "fuzz-reader",
-            "isolation.level": "read_committed",
-            "auto.offset.reset": "earliest",
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-        }
-    )
+    consumer = _consumer(bootstrap, "fuzz-reader")
     try:
         partitions = consumer.list_topics(topic, SECONDS).topics[topic].partitions
         consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
@@ -56,6 +47,33 @@ def read_topic(bootstrap: str, topic: str) -> list[Found]:
         return [each for number in sorted(found) for each in found[number]]
     finally:
         consumer.close()
+
+
+def read_lag(bootstrap: str, group: str, topic: str) -> dict[int, int]:
+    """By partition, as every tool of Kafka computes it."""
+    consumer = _consumer(bootstrap, group)
+    try:
+        partitions = consumer.list_topics(topic, SECONDS).topics[topic].partitions
+        asked = [TopicPartition(topic, number) for number in partitions]
+        ends = {each.partition: consumer.get_watermark_offsets(each, SECONDS)[1] for each in asked}
+        committed = consumer.committed(asked, SECONDS)
+        # What was never committed is a negative number.
+        return {each.partition: ends[each.partition] - max(each.offset, 0) for each in committed}
+    finally:
+        consumer.close()
+
+
+def _consumer(bootstrap: str, group: str) -> Consumer:
+    return Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "isolation.level": "read_committed",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+        }
+    )
 
 
 def read_table(spark: "SparkSession", sink: "TablePlan", warehouse: str) -> list[dict[str, Any]]:
