@@ -31,6 +31,12 @@ class Clock:
         lowest = _watermarks(self.delay_ms, len(self.highest), times)
         return Clock(self.delay_ms, self.highest, lowest)
 
+    def held_back_by(self, times: Iterable[tuple[int, int]]) -> "Clock":
+        """Of two sources that are joined, the one that is behind has the watermark."""
+        others = _watermarks(self.delay_ms, len(self.highest), times)
+        lowest = tuple(min(pair) for pair in zip(self.lowest, others, strict=True))
+        return Clock(self.delay_ms, self.highest, lowest)
+
     def is_past(self, time_ms: int, run: int) -> bool:
         """Whether the watermark had passed this time when a record of this run came."""
         if run and time_ms <= self.lowest[run - 1]:

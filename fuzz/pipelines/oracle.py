@@ -8,7 +8,7 @@ from fuzz.pipelines.drawing.case import Case, Plan
 from fuzz.pipelines.drawing.expressions import Row
 from fuzz.pipelines.drawing.records import Record
 from fuzz.pipelines.drawing.stateful import Dedupe, Pairs, Windows, times
-from fuzz.pipelines.drawing.steps import Item
+from fuzz.pipelines.drawing.steps import Item, sent
 
 MALFORMED = "malformed"
 
@@ -50,6 +50,8 @@ def expected(case: Case, sink: Plan) -> Expected:
     for number, step in enumerate(case.steps[: sink.view + 1]):
         if isinstance(step, Dedupe | Windows | Pairs):
             last_seen = clock.seen_by(times(items))
+        if isinstance(step, Pairs):
+            last_seen = last_seen.held_back_by(times(sent(step.other)))
         items = [i for i in step.apply(items, clock) if _fails(case, number, i.row) is None]
         is_ordered = is_ordered and step.keeps_order
     if sink.output != "append" or not any(item.until for item in items):
