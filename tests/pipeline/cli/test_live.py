@@ -27,6 +27,16 @@ def test_line_of_each_batch_is_printed_once(capsys: pytest.CaptureFixture[str]) 
     ]
 
 
+def test_line_names_fields_that_the_schema_does_not(capsys: pytest.CaptureFixture[str]) -> None:
+    reporter, view = Reporter("page-stats"), Lines()
+    unknown = {"read.input": {"unknown": 7, "first_unknown": "Page", "last_unknown": "pge"}}
+    reporter.add(json.dumps({**json.loads(recorded.WINDOWS[0]), "observedMetrics": unknown}))
+
+    view.show(reporter.report())
+
+    assert capsys.readouterr().out.endswith(", unknown fields 7 (Page, pge)\n")
+
+
 def test_query_that_waits_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     reporter, view = Reporter("page-stats"), Lines()
     for line in recorded.PLAIN[:2]:

@@ -79,6 +79,8 @@ class Streamed:
     rows: list[Row]
     # What the query counted, by the name of the count, summed over its batches.
     counts: dict[str, int]
+    # Of fields that the schema does not name.
+    names: set[str]
     batches: int
     plan: str
 
@@ -92,9 +94,13 @@ def stream(rows: DataFrame, checkpoint: Path | None = None) -> Streamed:
     query = writer.foreachBatch(lambda batch, _: found.extend(batch.collect())).start()
     query.awaitTermination()
     counts: dict[str, int] = {}
+    names: set[str] = set()
     progresses = [progress for progress in query.recentProgress if progress.numInputRows]
     for progress in progresses:
         for observed, row in progress.observedMetrics.items():
             counts[observed] = counts.get(observed, 0) + row["rows"]
+            if unknown := row.asDict().get("unknown"):
+                counts["unknown"] = counts.get("unknown", 0) + unknown
+                names |= {row["first_unknown"], row["last_unknown"]}
     plan = query._jsq.explainInternal(False)  # type: ignore[attr-defined]
-    return Streamed(found, counts, len(progresses), plan)
+    return Streamed(found, counts, names, len(progresses), plan)

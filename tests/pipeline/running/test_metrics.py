@@ -1,5 +1,6 @@
 """What Prometheus is told."""
 
+import json
 import re
 from collections.abc import Iterator
 from urllib.request import urlopen
@@ -53,6 +54,20 @@ def test_scrape_shows_the_last_report_with_labels(
     assert values[dropped] == 10
     lag = [v for name, v in values.items() if name.startswith("klamm_pipeline_lag_records{")]
     assert sum(lag) == sum(each.lag or 0 for each in reporter.report().queries[0].partitions)
+
+
+def test_records_with_unknown_fields_are_a_counter_of_their_source(
+    metrics: PipelineMetrics, server: MetricsServer
+) -> None:
+    reporter = Reporter("page-stats")
+    unknown = {"read.input": {"unknown": 7, "first_unknown": "pge"}}
+    reporter.add(json.dumps({**json.loads(recorded.WINDOWS[0]), "observedMetrics": unknown}))
+
+    metrics.update(reporter.report())
+
+    labels = 'pipeline="page-stats",query="topic.page-stats",source="input"'
+    name = f"klamm_pipeline_unknown_field_records_total{{{labels}}}"
+    assert scraped(server)[name] == 7
 
 
 def test_nothing_is_claimed_before_the_first_report(

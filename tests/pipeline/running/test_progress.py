@@ -146,6 +146,23 @@ def test_rows_of_a_dead_letter_query_are_dead_letters_where_it_counts_only_what_
     assert the_query(writer).dead_letters == 4
 
 
+def test_records_with_unknown_fields_are_added_up_with_a_few_of_the_names() -> None:
+    counts = [
+        {"rows": 9, "unknown": 2, "first_unknown": "Page", "last_unknown": "pge"},
+        {"rows": 9, "unknown": 1, "first_unknown": "a", "last_unknown": "b"},
+    ]
+    lines = [
+        changed(line, observedMetrics={"read.input": each})
+        for line, each in zip(recorded.WINDOWS[:2], counts, strict=True)
+    ]
+
+    query = the_query(*lines)
+
+    assert dict(query.unknown) == {"input": 3}
+    assert query.unknown_names == ("Page", "pge", "a", "b")
+    assert query.to_dict()["unknown"] == {"input": 3}
+
+
 def test_topic_that_is_read_twice_in_one_query_counts_where_it_is_behind() -> None:
     progress = json.loads(recorded.FIRST_OF_WINDOWS)
     ahead = json.loads(json.dumps(progress["sources"][0]))

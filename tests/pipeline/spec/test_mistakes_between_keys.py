@@ -86,7 +86,7 @@ MISTAKES = [
         "page string",
         "_source string",
         [
-            '5:11: source.schema: expected other names than _corrupt, _headers, _key, _offset, _partition, _source, _timestamp, _topic, found "_source"'
+            '5:11: source.schema: expected other names than _corrupt, _headers, _key, _offset, _partition, _rescued, _source, _timestamp, _topic, found "_source"'
         ],
     ),
     Mistake(
@@ -138,6 +138,15 @@ MISTAKES = [
         "malformed: dead_letter",
         [
             "13:16: sources[0].malformed: expected a topic under dead_letter at the top of the file to go with it, found dead_letter without one"
+        ],
+    ),
+    Mistake(
+        "fields without names",
+        CLICKS,
+        "  format: json\n  schema",
+        "  format: csv\n  unknown_fields: rescue\n  schema",
+        [
+            "5:19: source.unknown_fields: expected such a key only with format json, whose fields have names, found format csv"
         ],
     ),
     Mistake(

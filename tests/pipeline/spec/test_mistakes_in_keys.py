@@ -12,7 +12,7 @@ MISTAKES = [
         "  topic: clicks",
         "  topik: clicks",
         [
-            '3:3: source.topik: expected one of the keys name, topic, topics, pattern, format, schema, start, max_per_batch, metadata, headers, malformed, watermark, options, found the key "topik" (did you mean topic?)'
+            '3:3: source.topik: expected one of the keys name, topic, topics, pattern, format, schema, start, max_per_batch, metadata, headers, malformed, unknown_fields, watermark, options, found the key "topik" (did you mean topic?)'
         ],
     ),
     Mistake(
@@ -30,7 +30,7 @@ MISTAKES = [
         "format: text, max",
         "format: text, delivery: exactly_once, max",
         [
-            '2:45: source.delivery: expected one of the keys name, files, format, schema, max_per_batch, malformed, watermark, options, found the key "delivery"'
+            '2:45: source.delivery: expected one of the keys name, files, format, schema, max_per_batch, malformed, unknown_fields, watermark, options, found the key "delivery"'
         ],
     ),
     Mistake(

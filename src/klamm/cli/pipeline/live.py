@@ -129,6 +129,8 @@ def line_of(query: QueryReport) -> str:
         parts.append(f"dropped {amount(query.dropped_records)}")
     if query.dead_letters:
         parts.append(f"dead letters {amount(query.dead_letters)}")
+    if query.unknown_records:
+        parts.append(f"unknown fields {_unknown(query)}")
     return f"{clock(query.at_ms)} {query.name} batch {query.batch_id}: {', '.join(parts)}"
 
 
@@ -213,12 +215,16 @@ def _queries(report: Report) -> RenderableType:
         table.add_column(name, justify="right", no_wrap=True)
     for query in report.queries:
         cells = _cells(query)
-        table.add_row(Text(query.name), *(cells[name] for name in shown))
+        # As text: the names of fields are the producers'.
+        table.add_row(Text(query.name), *(Text(cells[name]) for name in shown))
     return table
 
 
 _ALWAYS = ("in", "out", "batch", "took", "lag")
-_COLUMNS = (*_ALWAYS, "watermark", "state", "late rows", "dropped", "dead letters")
+_COLUMNS = (
+    *_ALWAYS,
+    *("watermark", "state", "late rows", "dropped", "dead letters", "unknown fields"),
+)
 
 
 def _has_any(report: Report, column: str) -> bool:
@@ -237,8 +243,16 @@ def _cells(query: QueryReport) -> dict[str, str]:
         amount(query.late_rows),
         amount(query.dropped_records),
         amount(query.dead_letters),
+        _unknown(query) or "0",
     )
     return dict(zip(_COLUMNS, values, strict=True))
+
+
+def _unknown(query: QueryReport) -> str:
+    """So many records, and some of the names."""
+    if not query.unknown_records:
+        return ""
+    return f"{amount(query.unknown_records)} ({', '.join(query.unknown_names)})"
 
 
 def _partitions(report: Report) -> RenderableType:

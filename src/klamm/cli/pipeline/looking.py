@@ -90,6 +90,7 @@ def _query_row(query: Mapping[str, Any]) -> Row:
         "late_rows": query.get("late_rows", 0),
         "dropped": sum(query["dropped"].values()),
         "dead_letters": query["dead_letters"],
+        "unknown": sum(query.get("unknown", {}).values()),
     }
 
 

@@ -38,6 +38,7 @@ class PipelineMetrics(Collector):
         for name, doc, attribute, per_unit in _GAUGES:
             yield _gauge(name, doc, attribute, per_unit, report.pipeline, queries)
         yield _dropped(report.pipeline, queries)
+        yield _unknown(report.pipeline, queries)
         for name, doc, attribute in _PARTITION_GAUGES:
             yield _partitions(name, doc, attribute, report.pipeline, queries)
 
@@ -127,6 +128,18 @@ def _dropped(pipeline: str, queries: Sequence[QueryReport]) -> Metric:
     for query in queries:
         for expectation, count in query.dropped.items():
             family.add_metric((pipeline, query.name, expectation), count)
+    return family
+
+
+def _unknown(pipeline: str, queries: Sequence[QueryReport]) -> Metric:
+    family = CounterMetricFamily(
+        "klamm_pipeline_unknown_field_records",
+        "Records with fields that the source's schema does not name.",
+        labels=(*_QUERY, "source"),
+    )
+    for query in queries:
+        for source, count in query.unknown.items():
+            family.add_metric((pipeline, query.name, source), count)
     return family
 
 

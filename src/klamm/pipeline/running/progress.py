@@ -16,11 +16,13 @@ Ends: TypeAlias = Mapping[tuple[str, int], int]
 
 # The names under which the running code counts rows with DataFrame.observe.
 DROPPED_PREFIX = "dropped."
+READ_PREFIX = "read."
 DEAD_LETTERS = "dead_letters"
 WRITTEN = "written"
 # Queries whose whole output is dead letters.
 DEAD_LETTER_QUERY_PREFIX = "dead-letters."
 
+_NAMES_SHOWN = 5
 _CONNECTOR = "KafkaV2["
 _NO_WATERMARK = "1970-01-01T00:00:00.000Z"
 
@@ -66,6 +68,9 @@ class QueryReport:
     late_rows: int = 0
     dropped: Mapping[str, int] = field(default_factory=dict)
     dead_letters: int = 0
+    # By source: records with fields that its schema does not name, and some of these names.
+    unknown: Mapping[str, int] = field(default_factory=dict)
+    unknown_names: tuple[str, ...] = ()
 
     @property
     def lag(self) -> int | None:
@@ -75,6 +80,10 @@ class QueryReport:
     @property
     def dropped_records(self) -> int:
         return sum(self.dropped.values())
+
+    @property
+    def unknown_records(self) -> int:
+        return sum(self.unknown.values())
 
     def to_dict(self) -> dict[str, Any]:
         facts = {name: getattr(self, name) for name in _PLAIN_FIELDS}
@@ -88,7 +97,14 @@ class QueryReport:
             }
             for each in self.partitions
         ]
-        return {**facts, "lag": self.lag, "dropped": dict(self.dropped), "partitions": partitions}
+        return {
+            **facts,
+            "lag": self.lag,
+            "dropped": dict(self.dropped),
+            "unknown": dict(self.unknown),
+            "unknown_names": list(self.unknown_names),
+            "partitions": partitions,
+        }
 
 
 _PLAIN_FIELDS = (
@@ -233,6 +249,8 @@ def after_batch(before: QueryReport, progress: Mapping[str, Any]) -> QueryReport
         + sum(state.get("numRowsDroppedByWatermark", 0) for state in states),
         dropped=_added(before.dropped, observed),
         dead_letters=before.dead_letters + dead_letters,
+        unknown=_unknown(before.unknown, observed),
+        unknown_names=_more_names(before.unknown_names, observed),
     )
 
 
@@ -274,6 +292,23 @@ def _added(before: Mapping[str, int], observed: Mapping[str, Any]) -> dict[str, 
             check = name.removeprefix(DROPPED_PREFIX)
             dropped[check] = dropped.get(check, 0) + _count(row)
     return dropped
+
+
+def _unknown(before: Mapping[str, int], observed: Mapping[str, Any]) -> dict[str, int]:
+    """The count of what was read also has how much of it had fields that the schema does not name."""
+    counts = dict(before)
+    for name, row in observed.items():
+        if name.startswith(READ_PREFIX) and (count := (row or {}).get("unknown")):
+            source = name.removeprefix(READ_PREFIX)
+            counts[source] = counts.get(source, 0) + count
+    return counts
+
+
+def _more_names(before: tuple[str, ...], observed: Mapping[str, Any]) -> tuple[str, ...]:
+    read = [row or {} for name, row in observed.items() if name.startswith(READ_PREFIX)]
+    found = [row.get(each) for row in read for each in ("first_unknown", "last_unknown")]
+    # Fields may be named after users: a few show what is meant.
+    return tuple(dict.fromkeys((*before, *filter(None, found))))[:_NAMES_SHOWN]
 
 
 def _count(row: Any) -> int:

@@ -2,7 +2,7 @@
 
 Spark's parsers are lenient in silence: they take `{"a": 1} rest` for an object, make an empty value a row of NULLs, and
 give a row of NULLs for Avro that is none. What is not exactly what the schema says is malformed here, and `_corrupt` says
-why. Fields that the schema does not know are passed over, and fields that are missing are NULL.
+why. Fields that the schema does not know are what `unknown_fields` says, and fields that are missing are NULL.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from klamm.pipeline.sources.formats.avro import avro
 from klamm.pipeline.sources.formats.csv_lines import csv_lines, without_its_end
 from klamm.pipeline.sources.formats.json_objects import json_objects
 from klamm.pipeline.sources.formats.texts import text_columns
+from klamm.pipeline.sources.formats.unknown import Unknown
 from klamm.pipeline.sources.formats.verdict import (
     CORRUPT_COLUMN,
     NO_UTF8,
@@ -24,7 +25,7 @@ from klamm.pipeline.sources.formats.verdict import (
     is_no_utf8,
     nothing_wrong,
 )
-from klamm.pipeline.spec import RecordFormat
+from klamm.pipeline.spec import FileSource, RecordFormat, TopicSource, UnknownFields
 
 
 def decode(
@@ -36,11 +37,12 @@ def decode(
     options: Mapping[str, str] | None = None,
     beside: Sequence[Column] = (),
     counted_as: str | None = None,
+    unknown: Unknown | None = None,
 ) -> DataFrame:
     """The columns of the value (binary or text in the column `value`), the given ones `beside`, and `_corrupt`.
 
     A NULL is a tombstone: its columns are NULL and it is not malformed. `counted_as` names the count of all records in
-    the query's progress.
+    the query's progress. `unknown` is of fields of JSON that the schema does not name; without it nobody looks for them.
     """
     if format is RecordFormat.BYTES:
         bytes_ = f.col(value).cast("binary").alias("value")
@@ -59,7 +61,17 @@ def decode(
     assert isinstance(columns, StructType)
     text = text if format is RecordFormat.JSON else without_its_end(text)
     parse = json_objects if format is RecordFormat.JSON else csv_lines
-    return text_columns(records, text, parse(text, columns, given), columns, beside, counted_as)
+    parsed = parse(text, columns, given)
+    sought = unknown if format is RecordFormat.JSON else None
+    return text_columns(records, text, parsed, columns, beside, counted_as, sought)
+
+
+def unknown_of(source: TopicSource | FileSource, *, is_counted: bool) -> Unknown | None:
+    """What is done about the fields that the source's schema does not name."""
+    how = source.unknown_fields or UnknownFields.COUNT
+    if how is UnknownFields.IGNORE or (how is UnknownFields.COUNT and not is_counted):
+        return None
+    return Unknown(how, is_counted)
 
 
 def _options(options: Mapping[str, str]) -> dict[str, str]:

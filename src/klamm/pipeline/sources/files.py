@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import StringType, StructField, StructType
 
-from klamm.pipeline.sources.decode import decode
+from klamm.pipeline.sources.decode import decode, unknown_of
 from klamm.pipeline.sources.formats.csv_lines import widened_line
 from klamm.pipeline.sources.formats.fitting import widened
 from klamm.pipeline.sources.formats.texts import (
@@ -33,13 +33,11 @@ from klamm.pipeline.sources.formats.verdict import (
     nothing_wrong,
 )
 from klamm.pipeline.sources.trouble import SourceFailed
-from klamm.pipeline.spec import FileFormat, FileSource, RecordFormat
+from klamm.pipeline.spec import NO_LINES, FileFormat, FileSource, RecordFormat
 
 _HEADERS_TYPE = "array<struct<key:string,value:binary>>"
 _FILE = "_file"
 _WIDE = "_klamm_wide_"
-# With these, a file of JSON is not a list of lines in UTF-8.
-_NO_LINES = {"multiline", "encoding", "charset"}
 
 
 def stream_files(
@@ -54,7 +52,7 @@ def stream_files(
         lines = _reader(spark, source, "text", None)
         return _decoded_lines(lines, RecordFormat.TEXT, None, source, keep_raw, counted_as)
     schema = _schema(spark, source)
-    if source.format is FileFormat.JSON and not _NO_LINES & {
+    if source.format is FileFormat.JSON and not NO_LINES & {
         name.lower() for name, _ in source.options
     }:
         lines = _reader(spark, source, "text", None).where("trim(value) <> ''")
@@ -93,6 +91,7 @@ def _decoded_lines(
         options=dict(source.options),
         beside=[origin],
         counted_as=counted_as,
+        unknown=unknown_of(source, is_counted=counted_as is not None and not keep_raw),
     )
 
 

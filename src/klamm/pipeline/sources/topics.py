@@ -12,7 +12,7 @@ from pyspark.sql import functions as f
 from klamm.pipeline.client import for_spark
 from klamm.pipeline.place import Place
 from klamm.pipeline.sources.cluster import check_topics, partitions_by_topic
-from klamm.pipeline.sources.decode import decode
+from klamm.pipeline.sources.decode import decode, unknown_of
 from klamm.pipeline.sources.formats.verdict import CORRUPT_COLUMN, SOURCE_COLUMN
 from klamm.pipeline.sources.trouble import SourceFailed
 from klamm.pipeline.spec import (
@@ -123,6 +123,7 @@ def _decoded(
         options=parser,
         beside=beside,
         counted_as=counted_as,
+        unknown=unknown_of(source, is_counted=counted_as is not None and not keep_raw),
     )
 
 

@@ -22,6 +22,8 @@ from klamm.pipeline.spec.model.sinks import (
 from klamm.pipeline.spec.model.sources import (
     HEADERS_COLUMN,
     METADATA_COLUMNS,
+    NO_LINES,
+    RESCUED_COLUMN,
     RESERVED_COLUMNS,
     CatalogTable,
     FileFormat,
@@ -33,6 +35,7 @@ from klamm.pipeline.spec.model.sources import (
     Table,
     TableFormat,
     TopicSource,
+    UnknownFields,
     Watermark,
 )
 from klamm.pipeline.spec.model.steps import (
@@ -90,6 +93,9 @@ __all__ = [
     "TableFormat",
     "METADATA_COLUMNS",
     "HEADERS_COLUMN",
+    "RESCUED_COLUMN",
+    "NO_LINES",
+    "UnknownFields",
     "RESERVED_COLUMNS",
     "Watermark",
     "Start",

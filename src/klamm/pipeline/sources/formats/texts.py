@@ -17,6 +17,14 @@ from klamm.pipeline.sources.formats.fitting import (
     some,
     was_lost,
 )
+from klamm.pipeline.sources.formats.unknown import (
+    Unknown,
+    has_unknown,
+    rescued,
+    unknown_counts,
+    unknown_names,
+    unknown_words,
+)
 from klamm.pipeline.sources.formats.verdict import (
     CORRUPT_COLUMN,
     NO_FIT,
@@ -62,23 +70,29 @@ def text_columns(
     columns: StructType,
     beside: Sequence[Column],
     counted_as: str | None,
+    unknown: Unknown | None = None,
 ) -> DataFrame:
-    """The columns, those beside them, and `_corrupt`."""
+    """The columns (with `_rescued`, if asked for), those beside them, and `_corrupt`."""
     # Three projections: in one, Spark would parse anew for every column, and convert anew for every check. The count
     # stands before the checks, or Spark would move them, and with them all that they need, to the front of it.
     rows = records.select(parsed.row.alias(ROW), text.alias(TEXT), *beside)
     others = [name for name in rows.columns if name not in (ROW, TEXT)]
     narrow = rows.select("*", *narrow_columns(columns, parsed.wide, parsed.value_of))
-    narrow = counted(narrow, counted_as)
+    if unknown is not None:
+        narrow = narrow.select("*", unknown_names(f.col(TEXT), columns))
+    narrow = counted(narrow, counted_as, unknown_counts() if unknown and unknown.is_counted else ())
     told = f.col(TEXT)
     reason = first_of(
         (told.isNull(), f.lit(None).cast("string")),
         (is_no_utf8(told), NO_UTF8),
         *parsed.problems,
         *misfits(columns, parsed.wide, parsed.value_of, told),
-    )
+        *([(has_unknown(), unknown_words())] if unknown and unknown.is_malformed else []),
+    ).alias(CORRUPT_COLUMN)
     names = [quoted(each.name) for each in columns.fields]
-    return narrow.select(*names, *others, reason.alias(CORRUPT_COLUMN))
+    if unknown is not None and unknown.is_rescued:
+        names.append(rescued(told))
+    return narrow.select(*names, *others, reason)
 
 
 def narrow_columns(columns: StructType, wide: StructType, value_of: ValueOf) -> list[Column]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
@@ -15,10 +17,10 @@ NO_UTF8 = "it is no UTF-8"
 NO_FIT = "a value in it does not fit its type"
 
 
-def counted(parsed: DataFrame, name: str | None) -> DataFrame:
-    """Counts the rows, under a name that comes with the query's progress."""
+def counted(parsed: DataFrame, name: str | None, more: Sequence[Column] = ()) -> DataFrame:
+    """Counts the rows, and perhaps more, under a name that comes with the query's progress."""
     # It is also a wall: Spark would move the checks to the front of the parser and parse once for each of them.
-    return parsed if name is None else parsed.observe(name, f.count(f.lit(1)).alias("rows"))
+    return parsed if name is None else parsed.observe(name, f.count(f.lit(1)).alias("rows"), *more)
 
 
 def first_of(*reasons: tuple[Column | None, str | Column]) -> Column:

@@ -9,6 +9,7 @@ from typing import Any
 from klamm.pipeline.spec.checks.report import Report
 from klamm.pipeline.spec.ddl import TIME_TYPES, BadSchema, Column, columns_of
 from klamm.pipeline.spec.model.sources import (
+    NO_LINES,
     RESERVED_COLUMNS,
     FileFormat,
     FileSource,
@@ -38,7 +39,14 @@ def check_reads(report: Report) -> None:
             _check_jdbc(table, report)
         if not hasattr(table, "max_per_batch"):
             continue
-        for key in ("watermark", "max_per_batch", "malformed", "incremental", "after"):
+        for key in (
+            "watermark",
+            "max_per_batch",
+            "malformed",
+            "unknown_fields",
+            "incremental",
+            "after",
+        ):
             if getattr(table, key, None) is not None:
                 found = f"a table with {key}"
                 report.say(table, key, expected="such a key only under source", found=found)
@@ -104,6 +112,7 @@ def _check_source(source: Source, report: Report) -> None:
         return
     if source.malformed is Otherwise.DEAD_LETTER and report.pipeline.dead_letter is None:
         _need_dead_letter(source, "malformed", report)
+    _check_unknown_fields(source, report)
     if isinstance(source, FileSource):
         if source.format is FileFormat.TEXT and source.schema:
             _no_schema(source, report)
@@ -111,6 +120,27 @@ def _check_source(source: Source, report: Report) -> None:
     _check_topics(source, report)
     _check_schema(source, report)
     _check_start(source, report)
+
+
+def _check_unknown_fields(source: TopicSource | FileSource, report: Report) -> None:
+    if source.unknown_fields is None or report.is_bad(source, "format"):
+        return
+    if source.format.value != RecordFormat.JSON.value:
+        report.say(
+            source,
+            "unknown_fields",
+            expected="such a key only with format json, whose fields have names",
+            found=f"format {source.format}",
+            involves=("format",),
+        )
+    elif isinstance(source, FileSource) and NO_LINES & {name.lower() for name, _ in source.options}:
+        report.say(
+            source,
+            "unknown_fields",
+            expected="such a key only where each line of a file is an object",
+            found="options for other files",
+            involves=("options",),
+        )
 
 
 def _need_dead_letter(section: object, key: str, report: Report) -> None:

@@ -33,10 +33,17 @@ METADATA_COLUMNS = (
     Column("_timestamp", "timestamp"),
 )
 HEADERS_COLUMN = Column("_headers", "array")
+RESCUED_COLUMN = Column("_rescued", "string")
 # Names that a schema cannot use: these columns travel beside the value's own.
 RESERVED_COLUMNS = frozenset(
-    {*(column.name for column in METADATA_COLUMNS), HEADERS_COLUMN.name, "_source", "_corrupt"}
+    {
+        *(column.name for column in (*METADATA_COLUMNS, HEADERS_COLUMN, RESCUED_COLUMN)),
+        *("_source", "_corrupt"),
+    }
 )
+
+# Options with which a file of JSON is not a list of lines in UTF-8.
+NO_LINES = frozenset({"multiline", "encoding", "charset"})
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -75,6 +82,15 @@ class Otherwise(StrEnum):
     FAIL = "fail"
 
 
+class UnknownFields(StrEnum):
+    """What happens to fields of a record that the schema does not name."""
+
+    COUNT = "count"
+    RESCUE = "rescue"
+    IGNORE = "ignore"
+    FAIL = "fail"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watermark:
     """How late records may come: windows, joins and deduplication wait that long and then forget."""
@@ -85,6 +101,11 @@ class Watermark:
     )
 
 
+_UNKNOWN_DOC = (
+    "What happens to fields of a JSON object that the schema does not name (a name is taken as it is written, with its "
+    "capitals): count shows how many records have some, and their names; rescue also keeps them in the column _rescued, "
+    "as a JSON object; fail makes such a record malformed; ignore does not look for them, which is faster."
+)
 _WATERMARK = Section(Watermark, "a mapping such as {column: at, delay: 10 seconds}")
 _NAME_DOC = "The view under which SQL reads it."
 _OPTIONS_DOC = "Further options of Spark's reader, by their names in Spark."
@@ -141,6 +162,9 @@ class TopicSource:
         default=None,
         default_words="dead_letter where the pipeline has one, else fail",
     )
+    unknown_fields: UnknownFields | None = entry(
+        Choice(UnknownFields), _UNKNOWN_DOC, default=None, default_words="count"
+    )
     watermark: Watermark | None = entry(_WATERMARK, "How late records may come.", default=None)
     options: Pairs = entry(Options(), _OPTIONS_DOC, default=(), from_environment=True)
 
@@ -154,6 +178,8 @@ class TopicSource:
             decoded = (Column("value", "binary"),)
         else:
             decoded = columns_of(self.schema) if self.schema else ()
+        if self.unknown_fields is UnknownFields.RESCUE:
+            decoded += (RESCUED_COLUMN,)
         metadata = METADATA_COLUMNS if self.metadata else ()
         return decoded + metadata + ((HEADERS_COLUMN,) if self.headers else ())
 
@@ -183,6 +209,9 @@ class FileSource:
         default=None,
         default_words="dead_letter where the pipeline has one, else fail",
     )
+    unknown_fields: UnknownFields | None = entry(
+        Choice(UnknownFields), _UNKNOWN_DOC, default=None, default_words="count"
+    )
     watermark: Watermark | None = entry(_WATERMARK, "How late records may come.", default=None)
     options: Pairs = entry(Options(), _OPTIONS_DOC, default=(), from_environment=True)
 
@@ -190,7 +219,10 @@ class FileSource:
         """The columns that steps will see, or None where only Spark can know."""
         if self.format is FileFormat.TEXT:
             return (Column("value", "string"),)
-        return columns_of(self.schema) if self.schema else None
+        if self.schema is None:
+            return None
+        is_rescued = self.unknown_fields is UnknownFields.RESCUE
+        return columns_of(self.schema) + ((RESCUED_COLUMN,) if is_rescued else ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
