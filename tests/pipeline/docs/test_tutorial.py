@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from klamm.cli.app import main
+from klamm.pipeline.running import runs
 from support.brokers import Broker, start_klamm
 
 PAGE = Path(__file__).parents[3] / "docs" / "pipelines.md"
@@ -49,9 +50,15 @@ def new_broker() -> Iterator[Broker]:
 
 
 @pytest.fixture
-def _in_a_new_home(new_broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_a_new_home(
+    new_broker: Broker, warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for kind in ("DATA", "STATE"):
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind.lower()))
+    # The session of this process keeps its tables elsewhere, and `klamm sql` looks for them here.
+    lake = Path(runs.warehouse())
+    lake.parent.mkdir(parents=True)
+    lake.symlink_to(warehouse)
     monkeypatch.setenv("KLAMM_BOOTSTRAP", new_broker.address)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     monkeypatch.setenv("PATH", path)
