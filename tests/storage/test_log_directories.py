@@ -287,3 +287,35 @@ def test_without_a_directory_there_is_no_place_for_a_partition() -> None:
         least_used([broken])
 
     assert refused.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def test_a_log_that_lost_its_middle_before_the_first_checkpoint_ends_there() -> None:
+    """Found by a simulated power failure: of three segments that nobody had synced, the first and the last survived."""
+    disk = a_disk()
+    settings = TopicSettings(segment_bytes=80)
+    made = {"settings": settings, "topic_id": TOPIC_ID, "now": NOW, "producer_expiry_ms": 1}
+    log = a_directory(disk).open(ORDERS, **made)  # type: ignore[arg-type]
+    for _ in range(3):
+        append(log)
+    for name in [each for each in disk.listdir(log.directory) if each.startswith(f"{1:020d}")]:
+        disk.remove(f"{log.directory}/{name}")
+
+    log = a_directory(disk).open(ORDERS, **made)  # type: ignore[arg-type]
+
+    assert (log.start_offset, log.end_offset) == (0, 1)
+
+
+def test_holes_are_left_alone_where_nobody_ever_wrote_down_how_far_logs_were_safe() -> None:
+    disk = a_disk()
+    settings = TopicSettings(segment_bytes=80)
+    made = {"settings": settings, "topic_id": TOPIC_ID, "now": NOW, "producer_expiry_ms": 1}
+    log = a_directory(disk).open(ORDERS, **made)  # type: ignore[arg-type]
+    for _ in range(3):
+        append(log)
+    for name in [each for each in disk.listdir(log.directory) if each.startswith(f"{1:020d}")]:
+        disk.remove(f"{log.directory}/{name}")
+    disk.remove(f"{PATH}/{RECOVERY_POINTS}")
+
+    log = a_directory(disk).open(ORDERS, **made)  # type: ignore[arg-type]
+
+    assert log.end_offset == 3

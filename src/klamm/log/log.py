@@ -119,11 +119,15 @@ class Log:
         now: int,
         clean: bool,
         recovery_point: int = 0,
+        is_young: bool = False,
         log_start_offset: int = 0,
         topic_id: Uuid | None = None,
         producer_expiry_ms: int = 86_400_000,
     ) -> Self:
-        """Open the log of a directory, which is created if absent. clean: the last stop was one, nothing is rescanned."""
+        """Open the log of a directory, which is created if absent. clean: the last stop was one, nothing is rescanned.
+
+        is_young: it has no recovery point because none were written down since it was made.
+        """
         is_new = not disk.exists(directory)
         if is_new:
             disk.mkdir(directory)
@@ -136,6 +140,7 @@ class Log:
             settings,
             clean=clean or is_new,
             recovery_point=recovery_point,
+            is_young=is_young,
             log_start_offset=log_start_offset,
         )
         durability = Durability(loaded.recovery_point)

@@ -71,6 +71,7 @@ def load(
     *,
     clean: bool,
     recovery_point: int,
+    is_young: bool,
     log_start_offset: int,
 ) -> Loaded:
     files = _tidied(disk, directory)
@@ -80,6 +81,7 @@ def load(
     end = _find_end(segments[-1]) if clean else None
     if end is None:
         recovery = _Recovery(disk, directory, files, segments, settings, recovery_point)
+        recovery.is_young = is_young
         return recovery.run(log_start_offset)
     epochs = _read_epochs(disk, directory, files, segments, log_start_offset)
     producers = _load_producers(disk, directory, files, segments, end)
@@ -288,6 +290,8 @@ class _Recovery:
         self._segments = segments
         self._settings = settings
         self._recovery_point = recovery_point
+        # It was made since recovery points were last written down, so that zero is one.
+        self.is_young = False
         self._is_compacted = "compact" in settings.cleanup_policy
         self._scanned = self._cut = 0
         self._damaged: list[int] = []
@@ -346,9 +350,11 @@ class _Recovery:
         """Did the tail of the segment before get lost, while this one reached the disk?
 
         Compaction leaves holes too, so this is asked only where it cannot have been, and never of a log whose
-        recovery point is unknown: then nothing says that the hole is new.
+        recovery point is unknown: then nothing says that the hole is new. One that was made since recovery points were
+        last written down has none yet, and was not compacted: that writes them down first.
         """
-        return segment.base_offset > end and self._recovery_point > 0 and not self._is_compacted
+        is_known = self._recovery_point > 0 or self.is_young
+        return segment.base_offset > end and is_known and not self._is_compacted
 
     def _find_landmark(self, number: int) -> _Landmark | None:
         """The last one in this segment that was safe, and far enough from the end; None if there is none."""

@@ -43,6 +43,7 @@ class LogDirectory:
 
     __slots__ = (
         "_checkpointed",
+        "_knows_recovery_points",
         "_outdated",
         "_unreadable",
         "disk",
@@ -62,12 +63,20 @@ class LogDirectory:
         self.failure: OSError | None = None
         # What the checkpoint files say, or will say when the worker has written them.
         self._checkpointed = {file: read_offsets(disk, f"{path}/{file}") for file in _CHECKPOINTS}
+        self._knows_recovery_points = self._find_recovery_points()
         # Files that still speak of an earlier topic of a name that is in use again.
         self._outdated: set[str] = set()
         # Logs that are there but could not be opened. What is written of them stays: it tells what was safe.
         self._unreadable: set[TopicPartition] = set()
         # The marker goes before anything is written: a crash from here on must not look like a clean stop.
         self.was_clean, _ = take_clean_shutdown(disk, path)
+
+    def _find_recovery_points(self) -> bool:
+        """Whether a log without one is new. A directory without logs gets its file at once: then all of them will be."""
+        path = f"{self.path}/{RECOVERY_POINTS}"
+        if not self.disk.exists(path) and not self.partitions_on_disk():
+            write_offsets(self.disk, path, {})
+        return self.disk.exists(path)
 
     @property
     def recovery_points(self) -> Offsets:
@@ -115,6 +124,7 @@ class LogDirectory:
                 now=now,
                 clean=self.was_clean,
                 recovery_point=self.recovery_points.get(name, 0),
+                is_young=self._knows_recovery_points and name not in self.recovery_points,
                 log_start_offset=self.log_starts.get(name, 0),
                 topic_id=topic_id,
                 producer_expiry_ms=producer_expiry_ms,
