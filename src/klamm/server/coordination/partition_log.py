@@ -77,6 +77,7 @@ class PartitionLog:
             batch = build_single(*encoded[0], now)
         else:
             batch = self._build(encoded, producer, now)
+        # Deviation: with flush.messages Kafka syncs what its coordinators write, too, before they answer.
         self.partition.append_own(batch, acks=ACKS_ALL, now=now)
         self._appended(self.partition)
         return first
