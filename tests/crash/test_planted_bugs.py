@@ -14,8 +14,8 @@ from klamm.base.errors import ApiError, CorruptFrame
 from klamm.log import checkpoints, recovery
 from klamm.log.flush import Durability, Flush
 from klamm.log.segments import Segments
-from klamm.replication import log_directories
 from klamm.server.handlers import produce
+from klamm.storage import log_directories
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 _SEEDS = range(8)
