@@ -99,7 +99,7 @@ def test_run_from_its_first_batch_to_a_replay(
     assert process.returncode == 0
     assert f"{name} ended: 3 records in 1 batches" in said
     # Nothing of Java's, nor of the workers'.
-    ours = ("Spark starts", "stopping", f"{name} ended")
+    ours = ("Spark starts", "stopping", "the cluster at", f"{name} ended")
     assert [line for line in said.splitlines() if not line.startswith(ours)] == []
     assert [row["lag"] for row in pipeline("lag", name).rows] == [0]
 
