@@ -35,6 +35,7 @@ def test_every_query_has_one() -> None:
                 {"topic": "out"},
             ]
         },
+        {"sinks": [{"topic": "out", "writers": 3, "lost_marker": "skip"}, FACTS["sinks"][1]]},  # type: ignore[index]
     ],
 )
 def test_what_does_not_concern_the_rows_changes_nothing(changes: dict[str, object]) -> None:

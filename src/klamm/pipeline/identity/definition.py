@@ -5,11 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from klamm.pipeline.running.plan import plan_of
-from klamm.pipeline.spec import Pipeline, TopicSource, to_dict
+from klamm.pipeline.spec import (
+    LostMarker,
+    Pipeline,
+    Sink,
+    TableSink,
+    TopicSink,
+    TopicSource,
+    to_dict,
+)
 from klamm.pipeline.spec.environment import with_secrets_hidden
 
 _READ = ("source", "sources", "watermark")
@@ -19,7 +27,7 @@ _REFERENCES = ("python", "arrow", "state")
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """Secrets are not in it, nor what may change at any time: the trigger, the cluster, Spark's settings."""
+    """Secrets are not in it, nor what may change at any time: the trigger, the cluster, Spark's settings, the number of writers."""
 
     sources: str
     whole: str
@@ -36,12 +44,19 @@ def definitions_of(pipeline: Pipeline, folder: Path | None) -> dict[str, Definit
     is_one = len(pipeline.sources) == 1 and isinstance(pipeline.sources[0], TopicSource)
     found = {}
     for query in plan.queries:
-        sinks = [repr(planned.sink) for planned in query.sinks]
+        sinks = [repr(_rows_alone(planned.sink)) for planned in query.sinks]
         whole = [*shared, query.view, query.output.value, *sorted(map(_digest, sinks))]
         found[query.name] = Definition(sources, _digest(whole), is_one)
     for letters in plan.dead_letters:
         found[letters.name] = Definition(sources, _digest([*shared, letters.topic]), is_one)
     return found
+
+
+def _rows_alone(sink: Sink) -> Sink:
+    """Without what tells how rows are written and not which: a batch that others began is finished as it was begun."""
+    if isinstance(sink, TopicSink):
+        return replace(sink, writers=1, lost_marker=LostMarker.FAIL)
+    return replace(sink, lost_marker=LostMarker.FAIL) if isinstance(sink, TableSink) else sink
 
 
 def _code(pipeline: Pipeline, folder: Path | None) -> Iterator[str]:
