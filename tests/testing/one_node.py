@@ -14,13 +14,20 @@ ADDRESS = "node1:9092"
 
 
 class OneNode:
-    """The node lives on the machine `node1`, whoever asks it on `client`."""
+    """The node lives on the machine `node1` unless it is told another, whoever asks it on `client`."""
 
-    def __init__(self, seed: int = 1, **settings: object) -> None:
-        self.simulation = Simulation(seed)
-        self.machine = self.simulation.machine("node1")
+    def __init__(
+        self,
+        seed: int = 1,
+        *,
+        simulation: Simulation | None = None,
+        machine: str = "node1",
+        **settings: object,
+    ) -> None:
+        self.simulation = simulation or Simulation(seed)
+        self.machine = self.simulation.machine(machine)
         texts = {
-            "listeners": f"PLAINTEXT://{ADDRESS}",
+            "listeners": f"PLAINTEXT://{machine}:9092",
             "log.dirs": "/data",
             # An idle node writes a record every half a second, unless it is told not to.
             "metadata.max.idle.interval.ms": 600_000,

@@ -217,3 +217,28 @@ def test_a_producer_does_not_storm_a_broker_that_is_down() -> None:
         return attempts
 
     assert one.run(work) < 60 * 25
+
+
+def test_several_nodes_share_a_world_and_nothing_else() -> None:
+    one = OneNode()
+    two = OneNode(simulation=one.simulation, machine="node2")
+
+    async def work() -> tuple[list[str], list[str]]:
+        await two.start()
+        two.machine.clock.wall_error_ms = -DAY_MS
+        assert two.machine.clock.wall() == one.machine.clock.wall() - DAY_MS
+        for address, name in ((ADDRESS, "of-one"), ("node2:9092", "of-two")):
+            async with Admin(address, environment=one.environment) as admin:
+                await admin.topics.create(name, partitions=1, replication_factor=1)
+        one.simulation.network.cut(["node2"], ["client"])
+        one.machine.power_off()
+        await one.start()
+        async with Admin(ADDRESS, environment=one.environment) as admin:
+            first = [topic.name for topic in await admin.topics.list()]
+        one.simulation.network.heal()
+        async with Admin("node2:9092", environment=one.environment) as admin:
+            second = [topic.name for topic in await admin.topics.list()]
+        return first, second
+
+    assert one.run(work) == (["of-one"], ["of-two"])
+    assert not one.simulation.loop.complaints
