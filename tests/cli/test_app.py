@@ -101,7 +101,7 @@ def test_unknown_client_property_is_wrong_usage(ask: Klamm) -> None:
 def test_broker_process_never_loads_what_only_clients_need() -> None:
     code = """
 import sys
-import klamm.cli.app, klamm.cli.serve, klamm.server.node
+import klamm.cli.app, klamm.cli.serve, klamm.server.process
 print([name for name in ("typer", "rich", "confluent_kafka", "pydantic") if name in sys.modules])
 """
 

@@ -60,7 +60,7 @@ LOOP_WAYS_OUT = {
 REAL = {
     "base/clock.py",
     "log/disk.py",
-    "server/node.py",  # `serve`: signals, the loop, a directory in memory
+    "server/process.py",
     "server/world/compaction.py",
     "server/world/compaction_child.py",
     "server/world/compaction_process.py",

@@ -51,7 +51,7 @@ def run(arguments: Sequence[str]) -> int:
         format="%(asctime)s %(levelname)-7s %(name)s: %(message)s",
     )
     # Not before the settings are known to be good: a mistake should be told at once.
-    from klamm.server.node import serve
+    from klamm.server.process import serve
 
     announce = _announcer(as_json=options.json)
     if not options.memory:

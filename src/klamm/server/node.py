@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import gc
 import logging
-import signal
-import sys
-from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
-from importlib import import_module
 
 from klamm.base.settings.broker import Settings
 from klamm.base.settings.listeners import Listener as ListenerAddress
@@ -25,10 +20,8 @@ from klamm.server.loops.metadata_quorum import MetadataQuorum
 from klamm.server.network.limits import limits_of
 from klamm.server.network.listener import Listener
 from klamm.server.network.shared import Shared
-from klamm.server.storage import DataDirectories, StorageError
-from klamm.server.world.machine import raise_file_limit
+from klamm.server.storage import DataDirectories
 from klamm.server.world.ports import Network, World
-from klamm.server.world.real import real_world
 from klamm.storage.log_directories import LogDirectory
 
 log = logging.getLogger(__name__)
@@ -46,41 +39,6 @@ class Ready:
     cluster_id: str
     node_id: int
     data: str
-
-
-def serve(settings: Settings, *, announce: Callable[[Ready], None]) -> int:
-    """Run a broker until SIGTERM or SIGINT; returns the exit code of the process."""
-    raise_file_limit()
-    try:
-        import uvloop
-
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(_run_until_stopped(settings, announce))
-    except (CannotStart, StorageError) as e:
-        print(f"klamm cannot start: {e}", file=sys.stderr)
-        return 1
-
-
-async def _run_until_stopped(settings: Settings, announce: Callable[[Ready], None]) -> int:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    node = Node(settings, real_world())
-    await node.start()
-    try:
-        announce(node.ready)
-        # The start need not wait for the codecs, nor should the first batch that needs one.
-        import_module("klamm.protocol.records.compression.codecs")
-        # What lives now lives for ever: the collector need not look at it again.
-        gc.collect()
-        gc.freeze()
-        # A large request is a hundred thousand objects and no cycle: it should not set off a hundred collections.
-        gc.set_threshold(20_000, 20, 50)
-        await stop.wait()
-    finally:
-        await node.stop()
-    return 1 if node.has_failed else 0
 
 
 class Node:
@@ -239,4 +197,4 @@ def _endpoint(settings: Settings, listener: Listener) -> Endpoint:
     )
 
 
-__all__ = ["CannotStart", "Node", "Ready", "serve"]
+__all__ = ["CannotStart", "Node", "Ready"]

@@ -110,7 +110,7 @@ def nowhere(tmp_path_factory: pytest.TempPathFactory, broker: str) -> Iterator[N
         for variable in ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
             patch.setenv(variable, str(place / variable))
         patch.setitem(sys.modules, "pyspark", None)
-        patch.setattr("klamm.server.node.serve", lambda settings, announce: 0)
+        patch.setattr("klamm.server.process.serve", lambda settings, announce: 0)
         patch.setattr("klamm.cli.demo.command._klamm", lambda: ["false"])
         Path("pipeline.yaml").write_text(PIPELINE)
         assert run(["topic", "create", TOPIC, "-b", broker], Stdout.PIPE).code == 0
