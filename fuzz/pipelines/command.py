@@ -10,6 +10,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,18 +32,18 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     home = Path(tempfile.mkdtemp(prefix="klamm-fuzz-"))
     broker = BrokerProcess(home / "broker")
-    broker.start()
-    spark = _session(home / "lake")
     tally = _Tally()
-    try:
+    with ExitStack() as running:
+        # It goes even if Spark, which somebody may have ended in the middle of a call, does not end well.
+        running.callback(broker.kill)
+        broker.start()
+        spark = _session(home / "lake")
+        running.callback(spark.stop)
         place = _place(spark, broker, home)
         for seed in range(options.first, options.first + options.count):
             # A driver of its own takes ten seconds to start.
             with_kills = options.kill_every > 0 and seed % options.kill_every == 0
             _try(seed, place, tally, with_kills=with_kills, most=options.most)
-    finally:
-        spark.stop()
-        broker.kill()
     print(tally, flush=True)
     if tally.bad:
         print(f"the data is in {home}", flush=True)
