@@ -22,6 +22,7 @@ ALWAYS: tuple[Invariant, ...] = (
     durability.what_was_synced_survives,
     durability.nothing_is_acknowledged_after_a_failed_sync,
     idempotence.each_sequence_is_written_once_and_in_order,
+    idempotence.sequences_have_no_gaps,
     idempotence.no_value_is_written_twice,
     idempotence.epochs_of_a_producer_rise,
     cleaning.retention_removes_whole_segments_from_the_front,
@@ -34,7 +35,6 @@ ALWAYS: tuple[Invariant, ...] = (
 )
 IF_NOTHING_IS_LOST: tuple[Invariant, ...] = (
     durability.what_was_acknowledged_is_at_its_offset,
-    idempotence.sequences_have_no_gaps,
     cleaning.the_last_value_of_a_key_stays,
     transactions.a_transaction_is_seen_whole_or_not_at_all,
     transactions.offsets_of_a_transaction_are_committed_with_it,
