@@ -105,15 +105,18 @@ class Stage:
                 every=MOMENT_SECONDS,
             )
 
-    def wait_for_a_notice(self) -> None:
+    def kill_broker_until_it_is_noticed(self) -> None:
         """The driver has said that something is wrong, which it said before of nothing or of something else."""
+        # Counted before: the driver may be faster than whoever waits for the process to end.
         before = len(self.driver.notices())
+        self.broker.kill()
         until(
             lambda: self.driver.check() and len(self.driver.notices()) > before,
             "the driver gives notice",
             seconds=OPEN_SECONDS,
             seen=self.driver.log,
         )
+        self.broker.start()
 
     # Deeds ------------------------------------------------------------------------------------
 

@@ -39,9 +39,7 @@ def test_killed_broker_is_told_of_and_loses_and_doubles_nothing(
     stage: Stage, read_table: TableReader
 ) -> None:
     stage.wait_for_an_open_transaction()
-    stage.broker.kill()
-    stage.wait_for_a_notice()
-    stage.broker.start()
+    stage.kill_broker_until_it_is_noticed()
 
     assert what_is_wrong(stage, read_table) == []
 
