@@ -206,11 +206,6 @@ class RaftNode:
         self._ready.append.append(batch)
         return self._take_ready()
 
-    def propose_control(self, messages: Sequence[ControlMessage]) -> Ready:
-        self._must_lead()
-        self._append_control(messages)
-        return self._take_ready()
-
     def flushed(self, end_offset: int, now: Ms) -> Ready:
         """This node's disk holds the log up to end_offset."""
         self.replica.flushed(end_offset)
