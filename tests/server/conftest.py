@@ -1,7 +1,7 @@
 """One node for all tests of this folder that only talk to it; each test has topics of its own.
 
 KLAMM_TEST_BOOTSTRAP=HOST:PORT asks another Kafka instead. That is how the expectations were checked against the real
-one; tests that look inside the node are skipped then.
+one (with group.initial.rebalance.delay.ms=0); tests that look inside the node are skipped then.
 """
 
 import os
@@ -33,14 +33,20 @@ from klamm.protocol.messages.list_offsets import (
 )
 from server.asking import Topic
 from server.running_node import RunningNode
+from server.transacting import Speaker
 from server.wire_client import WireClient
 from support.patience import eventually
 
 Connect = Callable[[], WireClient]
 
-# Tests write records of a fixed time, which is longer ago than records are kept by default: the first round of
-# retention, half a minute after the start, would delete them.
-NO_RETENTION: dict[str, object] = {"log.initial.task.delay.ms": 86_400_000}
+SETTINGS: dict[str, object] = {
+    # Tests write records of a fixed time, which is longer ago than records are kept by default: the first round of
+    # retention, half a minute after the start, would delete them.
+    "log.initial.task.delay.ms": 86_400_000,
+    # Groups do not wait for more members.
+    "group.initial.rebalance.delay.ms": 0,
+    "group.consumer.assignment.interval.ms": 0,
+}
 
 
 class MakeTopic(Protocol):
@@ -55,7 +61,7 @@ def node() -> Iterator[RunningNode]:
     in_memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with (
         tempfile.TemporaryDirectory(prefix="klamm-test-", dir=in_memory) as directory,
-        RunningNode(Path(directory) / "data", NO_RETENTION) as running,
+        RunningNode(Path(directory) / "data", SETTINGS) as running,
     ):
         yield running
 
@@ -96,6 +102,14 @@ def until_parked(request: pytest.FixtureRequest) -> Callable[[], None]:
         assert node.call(lambda: len(node.node.broker.fetches)) == 1
 
     return lambda: eventually(look)
+
+
+@pytest.fixture
+def speaker(client: WireClient) -> Speaker:
+    """A transactional id that has its producer."""
+    speaker = Speaker(client)
+    speaker.init()
+    return speaker
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ from klamm.protocol.messages.write_txn_markers import (
 )
 from klamm.protocol.records.batch import batches
 from klamm.protocol.records.reader import read_records
-from server.asking import Topic, a_batch, a_fetch, a_produce, error
+from server.asking import Topic, a_batch, a_fetch, a_produce, error, partition_of
 from server.wire_client import WireClient
 from support.patience import eventually
 
@@ -182,12 +182,15 @@ class Speaker:
             for each in result.results_by_partition
         }
 
-    def add_offsets(self, group: str, version: int = 4) -> ErrorCode:
+    def add_offsets(
+        self, group: str, version: int = 4, *, producer: Producer | None = None
+    ) -> ErrorCode:
+        who = producer or self.producer
         answer = self.client.ask(
             AddOffsetsToTxnRequest(
                 transactional_id=self.name,
-                producer_id=self.producer.id,
-                producer_epoch=self.producer.epoch,
+                producer_id=who.id,
+                producer_epoch=who.epoch,
                 group_id=group,
             ),
             version,
@@ -273,6 +276,10 @@ def mark(
     )
     answer = client.ask(WriteTxnMarkersRequest(markers=[marker]), version)
     return error(answer.markers[0].topics[0].partitions[0].error_code)
+
+
+def stable_offset(client: WireClient, topic: Topic) -> int:
+    return int(partition_of(client.ask(a_fetch(topic))).last_stable_offset)
 
 
 def committed_values(client: WireClient, topic: Topic, partition: int = 0) -> Sequence[bytes]:

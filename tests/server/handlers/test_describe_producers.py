@@ -8,6 +8,7 @@ from klamm.protocol.messages.describe_producers import (
     TopicRequest,
 )
 from server.asking import NO_TOPIC, Topic, append
+from server.transacting import Speaker
 from server.wire_client import WireClient
 
 
@@ -47,3 +48,17 @@ def test_a_partition_without_producers_remembers_none(client: WireClient, topic:
 def test_what_is_not_here_is_unknown(client: WireClient, topic: Topic) -> None:
     for found in (describe(client, NO_TOPIC), describe(client, topic, 1)):
         assert found.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_producers_show_where_the_transaction_began(
+    client: WireClient, speaker: Speaker, topic: Topic
+) -> None:
+    speaker.write(topic, b"x")
+
+    (open_one,) = describe(client, topic).active_producers
+    speaker.end(commit=True)
+    (ended,) = describe(client, topic).active_producers
+
+    assert (open_one.current_txn_start_offset, open_one.producer_epoch) == (0, 0)
+    assert (ended.current_txn_start_offset, ended.producer_epoch) == (-1, 1)
+    assert (ended.last_sequence, ended.coordinator_epoch) == (-1, 0)

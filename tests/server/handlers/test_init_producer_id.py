@@ -5,8 +5,13 @@ from typing import Any
 import pytest
 
 from klamm.base.errors import ErrorCode
+from klamm.coordinator.shard import Producer
 from klamm.protocol.messages.init_producer_id import InitProducerIdRequest
+from server.asking import error
+from server.transacting import Speaker
 from server.wire_client import WireClient
+
+OLD_EPOCH, FENCED = ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -38,3 +43,22 @@ def test_half_an_identity_is_refused(client: WireClient, half: dict[str, Any]) -
 
     assert answer.error_code == ErrorCode.INVALID_REQUEST
     assert (answer.producer_id, answer.producer_epoch) == (-1, -1)
+
+
+@pytest.mark.parametrize(("version", "code"), [(3, OLD_EPOCH), (4, FENCED), (5, FENCED)])
+def test_an_epoch_that_was_never_given_is_refused(
+    speaker: Speaker, version: int, code: ErrorCode
+) -> None:
+    zombie = Producer(speaker.producer.id, speaker.producer.epoch + 7)
+
+    answer = speaker.ask_init(zombie, version=version)
+
+    assert error(answer.error_code) is code
+    assert (answer.producer_id, answer.producer_epoch) == (-1, -1)
+
+
+@pytest.mark.parametrize("timeout_ms", [0, -1, 900_001])
+def test_a_timeout_out_of_bounds_is_refused(client: WireClient, timeout_ms: int) -> None:
+    answer = Speaker(client).ask_init(timeout_ms=timeout_ms)
+
+    assert error(answer.error_code) is ErrorCode.INVALID_TRANSACTION_TIMEOUT

@@ -33,13 +33,6 @@ def was_straight(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return seen
 
 
-@pytest.fixture
-def speaker(client: WireClient) -> Speaker:
-    speaker = Speaker(client)
-    speaker.init()
-    return speaker
-
-
 @pytest.mark.parametrize("version", STRAIGHT)
 def test_the_first_batch_is_asked_about_and_the_others_are_not(
     client: WireClient, speaker: Speaker, topic: Topic, was_straight: list[bool], version: int

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from server.node.classic.asking import SETTINGS, find_coordinator
+from server.handlers.classic_groups import SETTINGS, find_coordinator
 from server.running_node import RunningNode
 from server.wire_client import WireClient
 

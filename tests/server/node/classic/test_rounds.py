@@ -10,7 +10,7 @@ from klamm.protocol.messages.join_group import JoinGroupRequestProtocol, JoinGro
 from klamm.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from server.asking import error
 from server.conftest import Connect
-from server.node.classic.asking import METADATA, a_join, a_sync, join, stable, wait_for_state
+from server.handlers.classic_groups import METADATA, a_join, a_sync, join, stable, wait_for_state
 from server.wire_client import WireClient
 
 

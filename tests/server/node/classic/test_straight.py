@@ -18,7 +18,7 @@ from klamm.server.straight.commit import StraightCommit
 from klamm.server.straight.heartbeat import StraightHeartbeat
 from server.asking import NO_TOPIC, Topic, error
 from server.conftest import Connect, MakeTopic, delete_topic
-from server.node.classic.asking import a_join, stable, wait_for_state
+from server.handlers.classic_groups import a_join, stable, wait_for_state
 from server.transacting import fetch_offset
 from server.wire_client import WireClient, request_frame
 

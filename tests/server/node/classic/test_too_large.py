@@ -10,7 +10,7 @@ from klamm.protocol.messages.offset_commit import (
 )
 from server.asking import error
 from server.conftest import Connect, MakeTopic
-from server.node.classic.asking import SETTINGS, a_join, a_sync, join, stable, wait_for_state
+from server.handlers.classic_groups import SETTINGS, a_join, a_sync, join, stable, wait_for_state
 from server.wire_client import WireClient
 
 _TOO_LARGE = bytes(2_000_000)

@@ -1,0 +1,26 @@
+"""The rhyme rule: an API has one file name, for its bytes, its answer and its tests. docs/architecture.md tells of it."""
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HANDLERS = sorted(
+    path.stem
+    for path in (ROOT / "src/klamm/server/handlers").glob("*.py")
+    if path.stem != "__init__"
+)
+TESTS = sorted((ROOT / "tests/server/handlers").glob("test_*.py"))
+
+
+@pytest.mark.parametrize("api", HANDLERS)
+def test_handler_rhymes_with_its_messages_and_its_tests(api: str) -> None:
+    assert (ROOT / f"src/klamm/protocol/messages/{api}.py").is_file()
+    assert (ROOT / f"tests/server/handlers/test_{api}.py").is_file()
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: str(path.stem))
+def test_tests_of_handlers_are_named_after_one(path: Path) -> None:
+    """More words may follow the API's: test_fetch_waiting.py."""
+    name = path.stem.removeprefix("test_")
+    assert any(name == api or name.startswith(f"{api}_") for api in HANDLERS)
