@@ -148,22 +148,25 @@ class Network:
         """The way out of that host, for a client's Environment."""
 
         async def open_one(protocol: Callable[[], asyncio.Protocol], address: Address) -> None:
-            there = hosts(address.host)
-            end = self.loop.time() + _CONNECT_SECONDS
-            while not there.is_up or self.is_cut(host, there) or self.is_cut(there, host):
-                if self.loop.time() >= end:
-                    raise TimeoutError(f"{address} does not answer")
-                await asyncio.sleep(1)
-            self.attempts += 1
-            await asyncio.sleep(self.delay(host, there))
-            port = self._ports.get((there.name, address.port))
-            if port is None or not port.is_listening:
-                raise ConnectionRefusedError(f"nobody listens on {address}")
-            near = self._connect(host, owner, port)
-            await asyncio.sleep(self.delay(there, host))
+            near = await self.open(host, owner, hosts(address.host), address.port)
             near.attach(protocol())
 
         return open_one
+
+    async def open(self, host: Host, owner: Incarnation, there: Host, number: int) -> End:
+        end = self.loop.time() + _CONNECT_SECONDS
+        while not there.is_up or self.is_cut(host, there) or self.is_cut(there, host):
+            if self.loop.time() >= end:
+                raise TimeoutError(f"{there.name}:{number} does not answer")
+            await asyncio.sleep(1)
+        self.attempts += 1
+        await asyncio.sleep(self.delay(host, there))
+        port = self._ports.get((there.name, number))
+        if port is None or not port.is_listening:
+            raise ConnectionRefusedError(f"nobody listens on {there.name}:{number}")
+        near = self._connect(host, owner, port)
+        await asyncio.sleep(self.delay(there, host))
+        return near
 
     def _connect(self, host: Host, owner: Incarnation, port: SimulatedPort) -> End:
         self.connections += 1
@@ -225,13 +228,20 @@ class SimulatedPort:
 class HostNetwork:
     """The network as one process on one host sees it: see server.world.ports.Network."""
 
-    __slots__ = ("_host", "_network", "_owner")
+    __slots__ = ("_host", "_hosts", "_network", "_owner")
 
-    def __init__(self, network: Network, host: Host, owner: Incarnation) -> None:
+    def __init__(
+        self, network: Network, host: Host, owner: Incarnation, hosts: Callable[[str], Host]
+    ) -> None:
         self._network = network
         self._host = host
         self._owner = owner
+        self._hosts = hosts
 
     def bind(self, host: str, port: int) -> SimulatedPort:
         """Whatever name it is asked for, a host has one address."""
         return self._network.port_of(self._host, self._owner, port)
+
+    async def connect(self, host: str, port: int, protocol: asyncio.BufferedProtocol) -> None:
+        near = await self._network.open(self._host, self._owner, self._hosts(host), port)
+        near.attach(protocol)

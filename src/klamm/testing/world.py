@@ -53,6 +53,8 @@ class SimulatedMachine:
         self.clock = HostClock(simulation.loop.time)
         self.disk = HostDisk(self._note, simulation.loop.time)
         self.process: Incarnation | None = None
+        # That of the process that runs here.
+        self.world: World
 
     def _note(self, what: str, where: str, data: bytes) -> None:
         simulation = self._simulation
@@ -66,15 +68,16 @@ class SimulatedMachine:
         self._lives += 1
         self.host.is_up = True
         process = self.process = Incarnation(f"{self.name}/{self._lives}")
-        return World(
+        self.world = World(
             clock=self.clock,
             chance=simulation.random(f"{process.name}/chance"),
             disk=self.disk,
-            network=HostNetwork(simulation.network, self.host, process),
+            network=HostNetwork(simulation.network, self.host, process, simulation.host),
             workers=SimulatedWorkers(simulation.loop, simulation.random(f"{process.name}/workers")),
             turns=SimulatedTurns(simulation.loop, simulation.random(f"{process.name}/turns")),
             machine=_LIMITS,
         )
+        return self.world
 
     def environment(self) -> Environment:
         """For clients of the process that runs here."""

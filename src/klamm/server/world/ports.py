@@ -71,6 +71,9 @@ class Port(Protocol):
 class Network(Protocol):
     def bind(self, host: str, port: int) -> Port: ...
 
+    async def connect(self, host: str, port: int, protocol: asyncio.BufferedProtocol) -> None:
+        """To another node. OSError if it cannot be reached, ConnectionRefusedError if nobody listens there."""
+
 
 class Worker(Protocol):
     """Does one thing after the other, beside the loop."""

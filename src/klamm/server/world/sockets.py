@@ -104,3 +104,11 @@ class Sockets:
             listening.close()
             raise
         return SocketPort(listening)
+
+    async def connect(self, host: str, port: int, protocol: asyncio.BufferedProtocol) -> None:
+        """The loop switches Nagle's delay off by itself."""
+        transport, _ = await asyncio.get_running_loop().create_connection(
+            lambda: protocol, host, port
+        )
+        sock = transport.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
