@@ -245,6 +245,7 @@ def test_every_theme_is_a_group_of_the_settings() -> None:
         "topics",
         "log",
         "quorum",
+        "replication",
         "group",
         "transaction",
         "topic_defaults",

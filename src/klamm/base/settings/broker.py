@@ -12,6 +12,7 @@ from klamm.base.settings.log import LogSettings
 from klamm.base.settings.network import NetworkSettings
 from klamm.base.settings.node import NodeSettings
 from klamm.base.settings.quorum import QuorumSettings
+from klamm.base.settings.replication import ReplicationSettings
 from klamm.base.settings.table import BROKER, find_broker_setting
 from klamm.base.settings.topic import TopicSettings, topic_defaults, with_overrides
 from klamm.base.settings.topics import TopicsSettings
@@ -42,6 +43,7 @@ class Settings:
     topics: TopicsSettings
     log: LogSettings
     quorum: QuorumSettings
+    replication: ReplicationSettings
     group: GroupSettings
     transaction: TransactionSettings
     # What a topic gets that sets nothing for itself.
@@ -70,6 +72,7 @@ def build_settings(texts: Mapping[str, str] = NOTHING) -> Settings:
         topics=read_theme(TopicsSettings, texts),
         log=read_theme(LogSettings, texts),
         quorum=read_theme(QuorumSettings, texts),
+        replication=read_theme(ReplicationSettings, texts),
         group=read_theme(GroupSettings, texts),
         transaction=read_theme(TransactionSettings, texts),
         topic_defaults=topic_defaults(texts),

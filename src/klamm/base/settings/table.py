@@ -36,7 +36,10 @@ THEMES: Mapping[str, tuple[Setting, ...]] = MappingProxyType(
         "Log cleaner": (*settings_of(cleaner.CleanerSettings).values(), *cleaner.ROWS),
         "Defaults for topics": log.TOPIC_DEFAULTS,
         "Quorum and metadata": (*settings_of(quorum.QuorumSettings).values(), *quorum.ROWS),
-        "Replication": replication.ROWS,
+        "Replication": (
+            *settings_of(replication.ReplicationSettings).values(),
+            *replication.ROWS,
+        ),
         "Groups": (*settings_of(group.GroupSettings).values(), *group.ROWS),
         "Share groups": share.ROWS,
         "Transactions": (*settings_of(transaction.TransactionSettings).values(), *transaction.ROWS),
