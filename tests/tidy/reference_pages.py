@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 from klamm.base.reference_docs import render_config, render_errors
-from klamm.cli.pipeline.writing import schema_text
+from klamm.cli.pipeline.schema import schema_text
 from klamm.pipeline.spec import reference_markdown
 from klamm.protocol.apis import APIS
 from klamm.server.api_table import BROKER, CONTROLLER, ServedApi

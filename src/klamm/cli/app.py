@@ -56,8 +56,8 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "pipeline": Command(
             "klamm.cli.pipeline.command", "Write, check, run and watch pipelines on Spark."
         ),
-        "sql": Command("klamm.cli.adhoc.sql", "Ask topics and tables with SQL."),
-        "table": Command("klamm.cli.adhoc.table", "Keep a topic as an Iceberg table."),
+        "sql": Command("klamm.cli.sql.sql", "Ask topics and tables with SQL."),
+        "table": Command("klamm.cli.sql.table", "Keep a topic as an Iceberg table."),
     },
     "Look inside": {
         "log": Command("klamm.cli.log.command", "Dump and verify log files, without a broker."),

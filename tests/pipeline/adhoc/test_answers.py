@@ -2,8 +2,8 @@
 
 import pytest
 
-from klamm.cli.adhoc.answers import show_answer, unique
 from klamm.cli.output import Format
+from klamm.cli.sql.answers import show_answer, unique
 from klamm.pipeline.adhoc.answer import Answer
 
 ANSWER = Answer(

@@ -17,9 +17,9 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from klamm.cli.adhoc.asker import Asker
-from klamm.cli.adhoc.shell import Names, is_whole, run_shell
 from klamm.cli.output import Format
+from klamm.cli.sql.asker import Asker
+from klamm.cli.sql.shell import Names, is_whole, run_shell
 from klamm.pipeline.adhoc.known import Known
 from klamm.pipeline.adhoc.sampling import Looker
 from klamm.pipeline.place import Place

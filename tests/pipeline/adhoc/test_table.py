@@ -12,7 +12,7 @@ pytest.importorskip("pyspark")
 from confluent_kafka import Producer
 
 from cli.commands import Answer
-from klamm.cli.adhoc.table import dead_letter_topic, default_table, file_of, pipeline_name
+from klamm.cli.sql.table import dead_letter_topic, default_table, file_of, pipeline_name
 from klamm.pipeline.spec import TableSink, TopicSource, parse
 from pipeline.reading.records import records_of
 

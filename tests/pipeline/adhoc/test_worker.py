@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from klamm.cli.adhoc.worker import Cancelled, Worker
+from klamm.cli.sql.worker import Cancelled, Worker
 
 SECONDS = 60.0
 

@@ -6,7 +6,7 @@ import pytest
 
 from klamm.cli.output import Format
 from klamm.cli.pipeline.live import JsonLines, Lines, Quiet, Screen, view_for
-from klamm.cli.pipeline.words import age, amount, clock, moment, rate, size, took
+from klamm.cli.pipeline.units import age, amount, clock, moment, rate, size, took
 from klamm.pipeline.running.progress import Reporter
 from pipeline.running import recorded
 

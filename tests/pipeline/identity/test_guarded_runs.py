@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from klamm.cli.connect import Cluster
-from klamm.cli.pipeline.progress.accepting import accept, changed_queries
+from klamm.cli.pipeline.progress.accept import accept_topics, changed_queries
 from klamm.pipeline.running.runner import run
 from klamm.pipeline.running.trouble import PipelineFailed
 from pipeline.identity.topics import make_again
@@ -33,7 +33,7 @@ def test_topic_that_was_made_again_between_two_runs_stops_the_pipeline_until_it_
     assert "`klamm pipeline accept recreated`" in told
     assert values(stage.bootstrap, "recreated-out") == as_values(*range(5))
 
-    accept(stage.checkpoint, changed_queries(stage.checkpoint, Cluster(stage.bootstrap)))
+    accept_topics(stage.checkpoint, changed_queries(stage.checkpoint, Cluster(stage.bootstrap)))
     stage.run_once(pipeline)
 
     # At the old offset: that is what was accepted.

@@ -4,8 +4,8 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from klamm.cli.pipeline.progress.choosing import choices_of, some_of
-from klamm.cli.pipeline.progress.replaying import start_again
+from klamm.cli.pipeline.progress.queries import choices_of, some_of
+from klamm.cli.pipeline.progress.replay import start_again
 from klamm.cli.pipeline.targets import target_of
 from klamm.pipeline.running import runs
 from klamm.pipeline.running.trouble import PipelineFailed

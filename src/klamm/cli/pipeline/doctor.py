@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from klamm.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, Output, Properties
 from klamm.cli.doctor import Finding, Status, check_broker
-from klamm.cli.output import CommandError
+from klamm.cli.output import CommandError, flush, show, write
 from klamm.cli.pipeline.targets import INSTALL
-from klamm.cli.pipeline.words import size
+from klamm.cli.pipeline.units import size
 from klamm.pipeline.jars import (
     LOCK,
     MAVEN_CENTRAL,
@@ -25,6 +29,28 @@ _EXTRA = "pipeline"
 GIB = 1 << 30
 # Spark's driver takes 1 GiB unless it is told otherwise, Python and its workers as much again.
 GOOD_MEMORY_BYTES = 2 * GIB
+
+
+def doctor(
+    jars_dir: Annotated[
+        bool, typer.Option("--jars-dir", help="Print only where the verified jars are.")
+    ] = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    properties: Properties = None,
+    output: Output = None,
+) -> None:
+    """Check what pipelines need on this machine.
+
+    Exit code 1 if something will not work.
+    """
+    if jars_dir:
+        write(f"{verified_jars_directory()}\n".encode())
+        flush()
+        return
+    found = findings(bootstrap, properties or ())
+    show((finding._asdict() for finding in found), output)
+    if any(finding.status is Status.FAIL for finding in found):
+        raise typer.Exit(1)
 
 
 def findings(bootstrap: str, properties: Sequence[str]) -> list[Finding]:

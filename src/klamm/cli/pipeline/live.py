@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from klamm.cli.output import Format, json_line, notice
-from klamm.cli.pipeline.words import UNKNOWN, amount, clock, rate, took
+from klamm.cli.pipeline.units import UNKNOWN, amount, clock, rate, took
 from klamm.pipeline.running.progress import QueryReport, Report
 
 if TYPE_CHECKING:

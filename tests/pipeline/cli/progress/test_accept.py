@@ -9,14 +9,7 @@ from cli.commands import Klamm
 from klamm.pipeline.identity.keeping import Kept, LocalFiles, read_kept, write_kept
 from klamm.pipeline.identity.rules import Identity, Topic
 from klamm.pipeline.running import runs
-from pipeline.cli import files
 from pipeline.reading.records import create, put
-
-
-@pytest.fixture
-def ask(pipeline: Klamm, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> Klamm:
-    monkeypatch.setenv("KLAMM_BOOTSTRAP", bootstrap)
-    return pipeline
 
 
 @pytest.fixture
@@ -26,11 +19,6 @@ def name(bootstrap: str) -> str:
     create(bootstrap, name)
     put(bootstrap, name, b"a", b"b", b"c", b"d")
     return name
-
-
-@pytest.fixture
-def file(home: Path, name: str) -> str:
-    return files.write(home, files.COPY.format(name=name, topic=name))
 
 
 def has_read(name: str, offset: int, identity: Identity) -> Path:

@@ -1,54 +1,18 @@
-"""`klamm pipeline replay`, `reset` and `lag`: progress that is set aside, forgotten or shown, on a real cluster."""
+"""`klamm pipeline replay`: progress that is set aside, on a real cluster."""
 
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
 
 from cli.commands import Klamm
 from klamm.cli.output import UsageError
-from klamm.cli.pipeline.progress.replaying import parse_when
+from klamm.cli.pipeline.progress.replay import parse_when
 from klamm.pipeline.running import runs
 from klamm.pipeline.spec import Edge, FromTime
 from pipeline.cli import files
 from pipeline.cli.runner import running
-from pipeline.reading.records import create, put
 
 NOW = 1_794_818_587_000
-
-
-@pytest.fixture
-def ask(pipeline: Klamm, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> Klamm:
-    monkeypatch.setenv("KLAMM_BOOTSTRAP", bootstrap)
-    return pipeline
-
-
-@pytest.fixture
-def name(bootstrap: str) -> str:
-    """A pipeline whose topic holds four records in one partition, three of which it has processed."""
-    name = f"pipe-{uuid4().hex[:8]}"
-    create(bootstrap, name)
-    put(bootstrap, name, b"a", b"b", b"c", b"d")
-    group = Consumer({"bootstrap.servers": bootstrap, "group.id": f"pipeline.{name}"})
-    group.commit(offsets=[TopicPartition(name, 0, 3)], asynchronous=False)
-    group.close()
-    return name
-
-
-@pytest.fixture
-def file(home: Path, name: str) -> str:
-    return files.write(home, files.COPY.format(name=name, topic=name))
-
-
-@pytest.fixture
-def checkpoint(name: str) -> Path:
-    """As Spark leaves it, with something of the user's beside."""
-    folder = Path(runs.checkpoint_of(name))
-    (folder / "topic.out" / "offsets").mkdir(parents=True)
-    (folder / "landed.orders").mkdir()
-    (folder / "notes").mkdir()
-    return folder
 
 
 def folders_beside(checkpoint: Path) -> list[str]:
@@ -183,82 +147,3 @@ def test_checkpoint_elsewhere_is_not_touched(ask: Klamm, file: str) -> None:
 
     assert answer.code == 1
     assert "s3a://bucket/stats is not on this machine" in answer.err
-
-
-def test_reset_shows_what_it_would_forget(
-    ask: Klamm, name: str, file: str, checkpoint: Path
-) -> None:
-    answer = ask("reset", file)
-
-    assert [(row["what"], row["name"], row["forgotten"]) for row in answer.rows] == [
-        ("group", f"pipeline.{name}", False),
-        ("checkpoint", str(checkpoint / "landed.orders"), False),
-        ("checkpoint", str(checkpoint / "topic.out"), False),
-    ]
-    assert (checkpoint / "topic.out").is_dir()
-    assert ask("lag", file).code == 0
-
-
-def test_reset_forgets_the_checkpoint_and_the_group_and_nothing_else(
-    ask: Klamm, name: str, file: str, checkpoint: Path
-) -> None:
-    runs.set_start_override(name, Edge.EARLIEST)
-
-    answer = ask("reset", file, "--execute")
-
-    assert answer.code == 0
-    assert sorted(each.name for each in checkpoint.iterdir() if each.is_dir()) == ["notes"]
-    assert runs.start_override(name) is None
-    assert "has not processed anything yet" in ask("lag", file).err
-
-
-def test_reset_is_done_twice_without_complaint(ask: Klamm, file: str, checkpoint: Path) -> None:
-    assert ask("reset", file, "--execute").code == 0
-    assert ask("reset", file, "--execute").code == 0
-
-
-def test_lag_is_that_of_the_pipelines_group(ask: Klamm, name: str, file: str) -> None:
-    (row,) = ask("lag", file).rows
-
-    assert (row["group"], row["topic"], row["committed"], row["end_offset"], row["lag"]) == (
-        f"pipeline.{name}",
-        name,
-        3,
-        4,
-        1,
-    )
-
-
-def test_lag_of_a_run_is_asked_where_it_runs(pipeline: Klamm, bootstrap: str, name: str) -> None:
-    with running(name, bootstrap=bootstrap):
-        (row,) = pipeline("lag", name).rows
-
-    assert row["lag"] == 1
-
-
-def test_cluster_of_the_file_wins_over_the_environment_and_the_flag_over_both(
-    pipeline: Klamm,
-    home: Path,
-    bootstrap: str,
-    name: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    text = files.COPY.format(name=name, topic=name) + "bootstrap: ${WHERE}\n"
-    file = files.write(home, text)
-    monkeypatch.setenv("KLAMM_BOOTSTRAP", "127.0.0.1:1")
-    monkeypatch.setenv("WHERE", bootstrap)
-
-    assert pipeline("lag", file).code == 0
-
-    monkeypatch.setenv("WHERE", "127.0.0.1:2")
-    assert "nothing listens on 127.0.0.1:2" in pipeline("lag", file).err
-    assert pipeline("lag", file, "-b", bootstrap).code == 0
-
-
-def test_variable_that_is_not_set_is_wrong_usage(pipeline: Klamm, home: Path, name: str) -> None:
-    text = files.COPY.format(name=name, topic=name) + "bootstrap: ${KLAMM_NOT_SET}\n"
-
-    answer = pipeline("lag", files.write(home, text))
-
-    assert answer.code == 2
-    assert "the variable KLAMM_NOT_SET in the environment" in answer.err

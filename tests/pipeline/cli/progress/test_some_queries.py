@@ -24,12 +24,6 @@ sinks:
 
 
 @pytest.fixture
-def ask(pipeline: Klamm, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> Klamm:
-    monkeypatch.setenv("KLAMM_BOOTSTRAP", bootstrap)
-    return pipeline
-
-
-@pytest.fixture
 def name(bootstrap: str) -> str:
     """A pipeline whose topic holds four records."""
     name = f"pipe-{uuid4().hex[:8]}"

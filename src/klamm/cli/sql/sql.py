@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from klamm.cli.adhoc.answers import show_answer
 from klamm.cli.connect import (
     DEFAULT_BOOTSTRAP,
     INT32_MAX,
@@ -24,11 +23,12 @@ from klamm.cli.connect import (
     run_typer,
 )
 from klamm.cli.output import Format, UsageError, notice
+from klamm.cli.sql.answers import show_answer
 from klamm.pipeline.spec import RecordFormat
 from klamm.pipeline.spec.ddl import BadSchema, columns_of
 
 if TYPE_CHECKING:
-    from klamm.cli.adhoc.asker import Asker
+    from klamm.cli.sql.asker import Asker
     from klamm.pipeline.adhoc.answer import Answer
     from klamm.pipeline.adhoc.sampling import Looker
 
@@ -99,7 +99,7 @@ def sql(
     check_spark_is_installed()
     lake = warehouse or runs.warehouse()
     with speaking(bootstrap, client) as looker:
-        from klamm.cli.adhoc.asker import Asker
+        from klamm.cli.sql.asker import Asker
         from klamm.pipeline.adhoc.known import Known
         from klamm.pipeline.place import Place
 
@@ -107,7 +107,7 @@ def sql(
         known = Known(looker, lake, schemas, format, say=notice)
         with Asker(known, place, limit=limit or None) as asker:
             if query is None and sys.stdin.isatty() and sys.stdout.isatty():
-                from klamm.cli.adhoc.shell import run_shell
+                from klamm.cli.sql.shell import run_shell
 
                 run_shell(asker, output)
             else:

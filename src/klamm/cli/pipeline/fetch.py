@@ -1,4 +1,4 @@
-"""Brings the jars that Spark needs, and shows how far that is: a bar on a terminal, a line per jar elsewhere."""
+"""`klamm pipeline fetch`: brings the jars that Spark needs, and shows how far that is: a bar on a terminal, a line per jar elsewhere."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from klamm.cli.output import CommandError, Row, notice
-from klamm.cli.pipeline.words import size
+from klamm.cli.connect import Output
+from klamm.cli.output import CommandError, Row, notice, show
+from klamm.cli.pipeline.units import size
 from klamm.pipeline.jars import (
+    LOCK,
     Jar,
     JarError,
     Progress,
@@ -19,6 +21,14 @@ from klamm.pipeline.jars import (
     mirror_address,
     missing,
 )
+
+
+def fetch(output: Output = None) -> None:
+    """Bring all the jars that Spark may need.
+
+    For images, and before the network is gone: a run brings what it lacks by itself.
+    """
+    show(rows_of(LOCK, bring(LOCK)), output)
 
 
 def bring(jars: Sequence[Jar], *, quiet: bool = False) -> list[Path]:

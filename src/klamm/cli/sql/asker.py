@@ -8,8 +8,8 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from klamm.cli.adhoc.counting import CannotCount, asks_for_a_count, count_records
 from klamm.cli.output import CommandError, UsageError, notice
+from klamm.cli.sql.count_records import CannotCount, asks_for_a_count, count_records
 from klamm.pipeline.adhoc.answer import Answer
 from klamm.pipeline.adhoc.known import Known, NothingOfThatName, same_name
 from klamm.pipeline.adhoc.topics import SchemaNeeded
@@ -103,7 +103,7 @@ class Asker:
             raise CommandError("Spark cannot start", why=str(missing)) from missing
 
     def _opened(self, statements: Sequence[str], *, is_quiet: bool) -> Desk:
-        from klamm.cli.pipeline.fetching import bring
+        from klamm.cli.pipeline.fetch import bring
         from klamm.pipeline.adhoc.asking import Desk
         from klamm.pipeline.adhoc.syntax import check_syntax
         from klamm.pipeline.jars import Use, jars_for

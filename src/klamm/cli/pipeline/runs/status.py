@@ -1,4 +1,4 @@
-"""`klamm pipeline list`, `status` and `lag`: what runs on this machine and how far it is."""
+"""`klamm pipeline status`: a run on this machine, its queries and how far they are."""
 
 from __future__ import annotations
 
@@ -6,37 +6,24 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from klamm.cli.group.lag import lag as show_group_lag
+from klamm.cli.connect import Output
 from klamm.cli.output import CommandError, Format, Json, Row, format_or_default, show
-from klamm.cli.pipeline.targets import Target
-from klamm.cli.pipeline.words import age, clock, moment, rate, took
+from klamm.cli.pipeline.targets import NameOrFile, find
+from klamm.cli.pipeline.units import age, clock, moment, rate, took
 from klamm.pipeline.running import runs
 from klamm.pipeline.running.runs import Run
 
 
-def run_rows() -> list[Row]:
-    return [_row(run, runs.last_progress(run.name)) for run in runs.all_runs()]
+def status(target: NameOrFile, output: Output = None) -> None:
+    """Show how a pipeline does.
 
-
-def _row(run: Run, progress: Mapping[str, Any] | None) -> Row:
-    return {
-        "pipeline": run.name,
-        "state": run.state.value,
-        "pid": run.pid if run.is_alive else None,
-        "started": moment(run.started_ms),
-        "ended": moment(run.ended_ms),
-        # Of one that has ended nobody asks any more; `lag` asks the cluster.
-        "lag": progress["lag"] if progress and run.is_alive else None,
-        "bootstrap": run.bootstrap,
-        "file": run.file,
-    }
-
-
-def show_status(target: Target, output: Format | None) -> None:
-    run = target.run
+    Its last run on this machine, its queries and how far it is in each partition.
+    """
+    found = find(target)
+    run = found.run
     if run is None:
         raise CommandError(
-            f"pipeline {target.name} did not run on this machine yet",
+            f"pipeline {found.name} did not run on this machine yet",
             hint="klamm pipeline run FILE",
         )
     progress = runs.last_progress(run.name)
@@ -96,33 +83,3 @@ def _query_row(query: Mapping[str, Any]) -> Row:
 
 def _partition_row(query: str, partition: Mapping[str, Any]) -> Row:
     return {"query": query, **partition}
-
-
-def show_lag(
-    target: Target,
-    *,
-    bootstrap: str | None,
-    properties: Sequence[str] | None,
-    watch: bool,
-    interval: float,
-    output: Format | None,
-) -> None:
-    """As the cluster knows it: it stands there also when the pipeline runs elsewhere, or not at all."""
-    cluster = target.cluster(bootstrap, properties)
-    try:
-        show_group_lag(
-            names=[target.group],
-            watch=watch,
-            interval=interval,
-            bootstrap=cluster.bootstrap,
-            properties=[f"{key}={value}" for key, value in cluster.properties.items()],
-            output=output,
-        )
-    except CommandError as failure:
-        if not failure.what.startswith("there is no group"):
-            raise
-        raise CommandError(
-            f"pipeline {target.name} has not processed anything yet",
-            why=f"{cluster.bootstrap} knows no group {target.group}",
-            hint="klamm pipeline run FILE; -b names another cluster",
-        ) from failure

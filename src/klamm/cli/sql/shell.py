@@ -16,11 +16,11 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from klamm.cli.adhoc.answers import show_answer
-from klamm.cli.adhoc.asker import Asker
-from klamm.cli.adhoc.worker import Cancelled, Worker
 from klamm.cli.connect import explain
 from klamm.cli.output import CommandError, Format, complain, notice
+from klamm.cli.sql.answers import show_answer
+from klamm.cli.sql.asker import Asker
+from klamm.cli.sql.worker import Cancelled, Worker
 from klamm.pipeline.adhoc.completing import completions
 from klamm.pipeline.adhoc.known import Known
 from klamm.pipeline.adhoc.lake import full_name, short_name

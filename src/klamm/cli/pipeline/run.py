@@ -10,20 +10,28 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from klamm.cli.connect import check_reachable, parse_address
+import typer
+
+from klamm.cli.connect import Output, check_reachable, parse_address
 from klamm.cli.output import CommandError, Format, UsageError, notice
-from klamm.cli.pipeline.fetching import bring
+from klamm.cli.pipeline.fetch import bring
 from klamm.cli.pipeline.live import View, view_for
 from klamm.cli.pipeline.targets import (
     INSTALL,
+    Bootstrap,
+    Checkpoint,
+    Master,
+    PipelineFile,
+    Quiet,
+    Warehouse,
     check_spark_is_installed,
     mistakes,
     read_pipeline,
     target_of,
 )
-from klamm.cli.pipeline.words import amount
+from klamm.cli.pipeline.units import amount
 from klamm.pipeline.jars import jars_for
 from klamm.pipeline.running import runs
 from klamm.pipeline.running.plan import plan_of
@@ -55,6 +63,41 @@ class Wishes:
     metrics: str | None = None
     output: Format | None = None
     quiet: bool = False
+
+
+def run_command(
+    file: PipelineFile,
+    once: Annotated[bool, typer.Option("--once", help="Take what is there now and end.")] = False,
+    master: Master = DEFAULT_MASTER,
+    bootstrap: Bootstrap = None,
+    checkpoint: Checkpoint = None,
+    warehouse: Warehouse = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            "--metrics-port", metavar="[HOST:]PORT", help="Serve metrics for Prometheus here."
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    output: Output = None,
+) -> None:
+    """Run a pipeline until Ctrl-C, and show how it does.
+
+    On a terminal in place, in a pipe one line per batch, with -o json one report per line.
+    """
+    run_file(
+        file,
+        Wishes(
+            once=once,
+            master=master,
+            bootstrap=bootstrap,
+            checkpoint=checkpoint,
+            warehouse=warehouse,
+            metrics=metrics,
+            output=output,
+            quiet=quiet,
+        ),
+    )
 
 
 def run_file(file: Path, wishes: Wishes) -> None:

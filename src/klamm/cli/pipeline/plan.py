@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from klamm.cli.connect import Output
 from klamm.cli.output import (
     CommandError,
     Format,
@@ -18,8 +22,10 @@ from klamm.cli.output import (
     show,
     write,
 )
-from klamm.cli.pipeline.fetching import bring
+from klamm.cli.pipeline.fetch import bring
 from klamm.cli.pipeline.targets import (
+    Bootstrap,
+    PipelineFile,
     check_spark_is_installed,
     mistakes,
     read_pipeline,
@@ -57,7 +63,15 @@ from klamm.pipeline.spec import (
 _SQL_SHOWN = 70
 
 
-def show_plan(file: Path, *, schemas: bool, bootstrap: str | None, output: Format | None) -> None:
+def plan(
+    file: PipelineFile,
+    schemas: Annotated[
+        bool, typer.Option("--schemas", help="Ask Spark for the columns of every view.")
+    ] = False,
+    bootstrap: Bootstrap = None,
+    output: Output = None,
+) -> None:
+    """Show what a pipeline reads, computes and writes."""
     pipeline = read_pipeline(file)
     plan = plan_of(pipeline)
     known = _schemas_of_spark(pipeline, plan, file, bootstrap) if schemas else _schemas(pipeline)

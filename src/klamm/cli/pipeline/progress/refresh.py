@@ -5,17 +5,28 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from klamm.cli.connect import check_reachable
-from klamm.cli.output import Row, UsageError
-from klamm.cli.pipeline.fetching import bring
+import typer
+
+from klamm.cli.connect import Output, check_reachable
+from klamm.cli.output import Row, UsageError, notice, show
+from klamm.cli.pipeline.fetch import bring
 from klamm.cli.pipeline.live import view_for
-from klamm.cli.pipeline.progress.choosing import Choice
-from klamm.cli.pipeline.running import Wishes, run_watched, told
+from klamm.cli.pipeline.progress.queries import Choice, Sinks, Views, choices_of, some_of
+from klamm.cli.pipeline.progress.replay import parse_when
+from klamm.cli.pipeline.run import DEFAULT_MASTER, Wishes, run_watched, told
 from klamm.cli.pipeline.targets import (
+    Bootstrap,
+    Checkpoint,
+    Execute,
+    Master,
+    PipelineFile,
+    Quiet,
+    Warehouse,
     check_spark_is_installed,
     mistakes,
     read_pipeline,
@@ -29,6 +40,52 @@ from klamm.pipeline.spec import BadPipeline, ParquetSink, Pipeline, Start, fille
 
 if TYPE_CHECKING:
     from klamm.pipeline.running.supervisor import Notice, Watch
+
+
+def refresh(
+    file: PipelineFile,
+    sinks: Sinks = None,
+    views: Views = None,
+    when: Annotated[
+        str,
+        typer.Option("--from", metavar="WHEN", help="earliest, 2026-11-15T10:00 or '2 hours ago'."),
+    ] = "earliest",
+    execute: Execute = False,
+    master: Master = DEFAULT_MASTER,
+    checkpoint: Checkpoint = None,
+    warehouse: Warehouse = None,
+    bootstrap: Bootstrap = None,
+    quiet: Quiet = False,
+    output: Output = None,
+) -> None:
+    """Rebuild tables beside those that are there.
+
+    The topics are read from the beginning into new tables, which take the place of the old ones when they are whole:
+    until then readers see the old. The pipeline may run meanwhile, but not while they take their place. Shows what it
+    would do, unless told to --execute.
+    """
+    pipeline = read_pipeline(file)
+    start = parse_when(when, now_ms=time.time_ns() // 1_000_000)
+    planned = choices_of(pipeline, ())
+    chosen = some_of(planned, sinks, views)
+    queries = check_refreshable(pipeline, start, planned if chosen is None else chosen)
+    is_done = execute and rebuild(
+        file,
+        queries,
+        start,
+        Wishes(
+            master=master,
+            bootstrap=bootstrap,
+            checkpoint=checkpoint,
+            warehouse=warehouse,
+            quiet=quiet,
+        ),
+    )
+    show(refresh_rows(pipeline, start, queries, done=is_done), output)
+    if not execute:
+        notice("nothing was changed; --execute does it")
+    elif not is_done:
+        raise typer.Exit(1)
 
 
 def check_refreshable(pipeline: Pipeline, start: Start, chosen: Sequence[Choice]) -> list[str]:

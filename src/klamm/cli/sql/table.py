@@ -11,7 +11,6 @@ from typing import Annotated
 
 import typer
 
-from klamm.cli.adhoc.sql import ValueFormat, Warehouse, check_columns, speaking
 from klamm.cli.connect import (
     DEFAULT_BOOTSTRAP,
     Bootstrap,
@@ -21,6 +20,7 @@ from klamm.cli.connect import (
     run_typer,
 )
 from klamm.cli.output import CommandError, UsageError, notice
+from klamm.cli.sql.sql import ValueFormat, Warehouse, check_columns, speaking
 from klamm.pipeline.names import iceberg_name
 from klamm.pipeline.spec import (
     BadPipeline,
@@ -80,7 +80,7 @@ def table(
     if name is not None and not re.fullmatch(TABLE.form or "", name):
         raise UsageError(f"--as {name!r} is not {TABLE.words}")
     check_reachable(bootstrap)
-    from klamm.cli.pipeline.running import Wishes, run_file
+    from klamm.cli.pipeline.run import Wishes, run_file
     from klamm.cli.pipeline.targets import check_spark_is_installed
 
     check_spark_is_installed()

@@ -1,42 +1,98 @@
-"""`klamm pipeline replay` and `reset`: read the past again, or forget how far a pipeline was."""
+"""`klamm pipeline replay`: read the past again."""
 
 from __future__ import annotations
 
 import re
-import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from klamm.base.ids import TopicPartition
-from klamm.cli.connect import ANSWER_TIMEOUT_S, Cluster, answer, cluster_metadata, partitions_of
+from klamm.cli.connect import Cluster, Output, Properties, cluster_metadata, partitions_of
 from klamm.cli.group.lag import committed
 from klamm.cli.offsets import BEGINNING, END, Kind, Position, ask
-from klamm.cli.output import CommandError, Row, UsageError
-from klamm.cli.pipeline.progress.choosing import Choice
-from klamm.cli.pipeline.targets import Target
-from klamm.pipeline.identity.keeping import (
-    OWN_FOLDER,
-    LocalFiles,
-    forget_query,
-    kept_file,
-    positions,
+from klamm.cli.output import CommandError, Row, UsageError, notice, show
+from klamm.cli.pipeline.progress.folder import held_still
+from klamm.cli.pipeline.progress.queries import Choice, Sinks, Views, choices_of, some_of
+from klamm.cli.pipeline.run import Wishes, run_file
+from klamm.cli.pipeline.targets import (
+    Bootstrap,
+    Checkpoint,
+    Execute,
+    PipelineFile,
+    Target,
+    check_spark_is_installed,
+    read_pipeline,
+    target_of,
 )
+from klamm.pipeline.identity.keeping import LocalFiles, kept_file, positions
 from klamm.pipeline.running import runs
-from klamm.pipeline.running.checkpoint import local_path, not_begun, only_writer
+from klamm.pipeline.running.checkpoint import local_path, not_begun
 from klamm.pipeline.running.plan import plan_of
-from klamm.pipeline.running.trouble import PipelineFailed
 from klamm.pipeline.spec import Duration, Edge, FromTime, Pipeline, TopicSource, parse_time
 
 _AGO = re.compile(r"(.+?)\s*\bago", re.IGNORECASE)
-# By these Spark's folder of one query is known.
-_SPARKS_OWN = ("metadata", "offsets", "commits", "sources", "state")
-_LANDED = "landed."
-_IF_ELSEWHERE = (
-    "move it aside with the tools of that storage, then run the pipeline with the `start` it needs"
-)
+
+
+def replay(
+    file: PipelineFile,
+    when: Annotated[
+        str,
+        typer.Option("--from", metavar="WHEN", help="earliest, 2026-11-15T10:00 or '2 hours ago'."),
+    ],
+    sinks: Sinks = None,
+    views: Views = None,
+    execute: Execute = False,
+    run_now: Annotated[
+        bool, typer.Option("--run", help="Do it, and run the pipeline at once.")
+    ] = False,
+    checkpoint: Checkpoint = None,
+    bootstrap: Bootstrap = None,
+    properties: Properties = None,
+    output: Output = None,
+) -> None:
+    """Read a pipeline's topics again from some time on.
+
+    The progress until now is set aside, and the next run starts there: what was written since then is written again.
+    With --sink or --view only what these have; the others go on where they are. Shows what it would do, unless told
+    to --execute.
+    """
+    pipeline = read_pipeline(file)
+    start = parse_when(when, now_ms=time.time_ns() // 1_000_000)
+    check_has_topics(pipeline)
+    if run_now:
+        check_spark_is_installed()
+    target = target_of(pipeline)
+    does_it = execute or run_now
+    with held_still(target, target.checkpoint(checkpoint)) as folder:
+        chosen = some_of(choices_of(pipeline, ()), sinks, views)
+        if chosen is not None:
+            check_begun(folder, pipeline, chosen)
+        cluster = target.cluster(bootstrap, properties)
+        rows = replay_rows(cluster, pipeline, start, folder, chosen, done=does_it)
+        aside = start_again(target, folder, start, chosen) if does_it else None
+    show(rows, output)
+    _warn_of_other_progress(target, folder)
+    if not does_it:
+        notice("nothing was changed; --execute does it, --run also runs the pipeline")
+        return
+    if aside is not None:
+        notice(f"the progress until now is kept in {aside}")
+    if run_now:
+        run_file(file, Wishes(bootstrap=bootstrap, checkpoint=checkpoint, output=output))
+    else:
+        notice(f"the next run that keeps its progress in {folder} starts there")
+
+
+def _warn_of_other_progress(target: Target, folder: Path) -> None:
+    """Who ran it with --checkpoint and asks without would hear of a start that the next such run does not know."""
+    last = target.run.checkpoint if target.run is not None else str(folder)
+    if local_path(last) != folder:
+        notice(f"its last run kept its progress in {last}: --checkpoint {last} is for that one")
 
 
 def parse_when(text: str, *, now_ms: int) -> Edge | FromTime:
@@ -158,34 +214,6 @@ def _matches(pattern: str, topic: str) -> bool:
         return False
 
 
-@contextmanager
-def held_still(
-    target: Target, checkpoint: str, *, if_elsewhere: str = _IF_ELSEWHERE
-) -> Iterator[Path]:
-    """The folder of the progress, while nobody can start the pipeline on it. `if_elsewhere` is the hint for one that is
-    not on this machine."""
-    run = target.run
-    if run is not None and run.is_alive:
-        raise CommandError(
-            f"pipeline {target.name} runs (pid {run.pid})",
-            hint=f"klamm pipeline stop {target.name}",
-        )
-    folder = local_path(checkpoint)
-    if folder is None:
-        raise CommandError(
-            f"the checkpoint {checkpoint} is not on this machine",
-            hint=if_elsewhere,
-        )
-    if not folder.exists():
-        yield folder
-        return
-    try:
-        with only_writer(checkpoint):
-            yield folder
-    except PipelineFailed as failure:
-        raise CommandError(str(failure)) from failure
-
-
 def start_again(
     target: Target, folder: Path, start: Edge | FromTime, chosen: list[Choice] | None
 ) -> Path | None:
@@ -227,59 +255,3 @@ def _move_queries(folder: Path, aside: Path, names: list[str]) -> bool:
                 (folder / part).rename(aside / part)
                 moved = True
     return moved
-
-
-def parts_of(folder: Path) -> list[Path]:
-    """The folders that queries made in it, what was landed there and klamm's own: nothing else is ever removed."""
-    if not folder.is_dir():
-        return []
-    return sorted(each for each in folder.iterdir() if each.is_dir() and _is_ours(each))
-
-
-def queries_in(folder: Path) -> list[str]:
-    return [part.name for part in parts_of(folder) if _is_sparks(part)]
-
-
-def _is_ours(folder: Path) -> bool:
-    return folder.name.startswith(_LANDED) or folder.name == OWN_FOLDER or _is_sparks(folder)
-
-
-def _is_sparks(folder: Path) -> bool:
-    return any((folder / name).exists() for name in _SPARKS_OWN)
-
-
-def forget_queries(folder: Path, names: list[str]) -> None:
-    files = LocalFiles(folder)
-    for name in names:
-        try:
-            forget_query(files, name)
-        except OSError as error:
-            raise CommandError(
-                f"{folder / name} cannot be removed", why=error.strerror or ""
-            ) from error
-
-
-def forget_progress(target: Target, folder: Path, cluster: Cluster) -> None:
-    """The group first: if the cluster says no, nothing has happened."""
-    _delete_group(cluster, target.group)
-    for part in parts_of(folder):
-        try:
-            shutil.rmtree(part)
-        except OSError as error:
-            raise CommandError(f"{part} cannot be removed", why=error.strerror or "") from error
-    runs.forget(target.name)
-
-
-def _delete_group(cluster: Cluster, group: str) -> None:
-    from confluent_kafka import KafkaException
-
-    # Kept by name: a client that is forgotten takes its open questions with it.
-    admin = cluster.admin()
-    (future,) = admin.delete_consumer_groups([group], request_timeout=ANSWER_TIMEOUT_S).values()
-    try:
-        answer(future, f"group {group} was not deleted")
-    except CommandError as failure:
-        cause = failure.__cause__
-        assert isinstance(cause, KafkaException)
-        if cause.args[0].name() != "GROUP_ID_NOT_FOUND":
-            raise

@@ -1,43 +1,29 @@
-"""`klamm pipeline init`, `validate` and `schema`: the pipeline file itself. No Spark, no cluster."""
+"""`klamm pipeline validate`: what is wrong in pipeline files. No Spark, no cluster."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
-from klamm.cli.output import (
-    CommandError,
-    Format,
-    Json,
-    Row,
-    UsageError,
-    flush,
-    format_or_default,
-    notice,
-    show,
-    write,
-)
-from klamm.cli.pipeline.targets import mistakes, read_text
-from klamm.pipeline.spec import BadPipeline, Problem, parse, starter, to_json_schema
+import typer
 
-DEFAULT_NAME = "my-pipeline"
+from klamm.cli.connect import Output
+from klamm.cli.output import Format, Json, Row, UsageError, flush, format_or_default, show, write
+from klamm.cli.pipeline.targets import read_text
+from klamm.pipeline.spec import BadPipeline, Problem, parse
 
 
-def write_starter(name: str, file: Path | None) -> None:
-    file = file or Path(f"{name}.yaml")
-    try:
-        text = starter(name)
-    except BadPipeline as bad:
-        raise mistakes(bad) from bad
-    try:
-        with open(file, "x") as new:
-            new.write(text)
-    except FileExistsError as error:
-        raise UsageError(f"{file} is there already", hint="-f with another name") from error
-    except OSError as error:
-        raise CommandError(f"{file} cannot be written", why=error.strerror or "") from error
-    notice(f"wrote {file}; next: klamm pipeline validate {file}, klamm pipeline run {file}")
+def validate(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Pipeline files.")],
+    output: Output = None,
+) -> None:
+    """Check pipeline files, without Spark.
+
+    Prints every problem with its place; exit code 2 if there is one.
+    """
+    if not validate_files(files, output):
+        raise typer.Exit(2)
 
 
 def validate_files(files: Sequence[Path], output: Format | None) -> bool:
@@ -77,7 +63,3 @@ def _row(file: Path, problems: Sequence[Problem]) -> Row:
         for problem in problems
     ]
     return {"file": str(file), "valid": not problems, "problems": rows}
-
-
-def schema_text() -> str:
-    return json.dumps(to_json_schema(), indent=2, ensure_ascii=False) + "\n"

@@ -2,44 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Annotated
 
-from klamm.cli.connect import check_reachable, key_values
-from klamm.cli.output import CommandError, Format, Row, UsageError, notice, show
-from klamm.cli.pipeline.targets import Target
+import typer
+
+from klamm.cli.connect import INT64_MAX, Output, Properties, check_reachable, key_values
+from klamm.cli.output import CommandError, Row, UsageError, notice, show
+from klamm.cli.pipeline.targets import Bootstrap, Execute, NameOrFile, Target, find
 from klamm.pipeline.place import Place
 
 # Not an expectation: the record could not be decoded.
 _MALFORMED = "malformed"
 
 
-def retry(
-    target: Target,
-    *,
-    check: str | None,
-    limit: int | None,
-    execute: bool,
-    bootstrap: str | None,
-    properties: Sequence[str] | None,
-    output: Format | None,
+def retry_dead_letters(
+    target: NameOrFile,
+    check: Annotated[
+        str | None,
+        typer.Option(
+            "--check", metavar="NAME", help="Only those of one expectation, or malformed."
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", min=1, max=INT64_MAX, help="At most so many records."),
+    ] = None,
+    execute: Execute = False,
+    bootstrap: Bootstrap = None,
+    properties: Properties = None,
+    output: Output = None,
 ) -> None:
-    topic = _topic_of(target)
-    _check_is_known(target, check)
+    """Send bad records again to where they came from."""
+    found = find(target)
+    topic = _topic_of(found)
+    _check_is_known(found, check)
     place = Place(
-        bootstrap=target.bootstrap(bootstrap),
-        client={**target.client, **key_values(properties, option="-X")},
+        bootstrap=found.bootstrap(bootstrap),
+        client={**found.client, **key_values(properties, option="-X")},
         checkpoint="",
         warehouse="",
     )
     check_reachable(place.bootstrap)
     # Imported here: it loads confluent-kafka, and the other commands of the group need not wait for that.
     from klamm.pipeline.client import BadClientSettings
-    from klamm.pipeline.quality.retrying import Wanted, retry_dead_letters
+    from klamm.pipeline.quality.retrying import Wanted
+    from klamm.pipeline.quality.retrying import retry_dead_letters as resend
     from klamm.pipeline.sources.trouble import SourceFailed
 
-    wanted = Wanted(pipeline=target.name, topic=topic, check=check, limit=limit)
+    wanted = Wanted(pipeline=found.name, topic=topic, check=check, limit=limit)
     try:
-        retried = retry_dead_letters(place, wanted, execute=execute)
+        retried = resend(place, wanted, execute=execute)
     except SourceFailed as failure:
         raise CommandError("dead letters were not sent", why=str(failure)) from failure
     except BadClientSettings as bad:

@@ -3,7 +3,7 @@
 import pytest
 
 from klamm.cli.output import UsageError
-from klamm.cli.pipeline.progress.choosing import Choice, choices_of, choose
+from klamm.cli.pipeline.progress.queries import Choice, choices_of, choose
 from klamm.pipeline.spec import parse
 from pipeline.cli import files
 

@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from klamm.cli.adhoc.counting import CannotCount, asks_for_a_count, count_records
+from klamm.cli.sql.count_records import CannotCount, asks_for_a_count, count_records
 from pipeline.reading.records import records_of
 
 Topic = Callable[..., str]

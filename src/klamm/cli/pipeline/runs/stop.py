@@ -7,10 +7,40 @@ import select
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Annotated
 
-from klamm.cli.output import CommandError
+import typer
+
+from klamm.cli.connect import DAY_SECONDS, Output, a_number
+from klamm.cli.output import CommandError, Row, show
+from klamm.cli.pipeline.targets import NameOrFile, find
 from klamm.pipeline.running import runs
 from klamm.pipeline.running.runs import Run, State
+
+
+def stop(
+    target: NameOrFile,
+    timeout: Annotated[
+        float,
+        typer.Option(
+            "--timeout",
+            min=0,
+            max=DAY_SECONDS,
+            callback=a_number,
+            help="Seconds to wait for its end.",
+        ),
+    ] = 60.0,
+    output: Output = None,
+) -> None:
+    """Stop a pipeline that runs on this machine."""
+    found = find(target)
+    if found.run is None:
+        raise CommandError(f"pipeline {found.name} does not run on this machine")
+    ended = stop_run(found.run, within_seconds=timeout)
+    row: Row = {"pipeline": ended.name, "pid": ended.pid, "result": how_it_ended(ended)}
+    show([row], output)
+    if ended.state is not runs.State.STOPPED:
+        raise typer.Exit(1)
 
 
 def stop_run(run: Run, *, within_seconds: float) -> Run:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from klamm.base.ids import TopicPartition
-from klamm.cli.connect import Cluster
+from klamm.cli.connect import Cluster, Output, Properties
 from klamm.cli.offsets import BEGINNING, END, ask
-from klamm.cli.output import CommandError, Row
+from klamm.cli.output import CommandError, Row, notice, show
+from klamm.cli.pipeline.progress.folder import held_still
+from klamm.cli.pipeline.targets import Bootstrap, Checkpoint, Execute, NameOrFile, find
 from klamm.pipeline.identity import rules
 from klamm.pipeline.identity.keeping import (
     OWN_FOLDER,
@@ -26,6 +28,42 @@ ACCEPT_ELSEWHERE = (
     f"remove the folder {OWN_FOLDER} in it with the tools of that storage: the next run goes on at the old offsets in the "
     "topics that it finds"
 )
+
+
+def accept(
+    target: NameOrFile,
+    execute: Execute = False,
+    checkpoint: Checkpoint = None,
+    bootstrap: Bootstrap = None,
+    properties: Properties = None,
+    output: Output = None,
+) -> None:
+    """Go on at the old offsets in topics made again.
+
+    That is, deleted and created anew under the same name, or on another cluster. The column left_out counts the
+    records that are there and will never be read: `replay` reads them. Shows what it would do, unless told to --execute.
+    """
+    found = find(target)
+    with held_still(found, found.checkpoint(checkpoint), if_elsewhere=ACCEPT_ELSEWHERE) as folder:
+        cluster = found.cluster(bootstrap, properties)
+        changed = changed_queries(folder, cluster)
+        resumed = resumed_in(changed, cluster) if changed else []
+        if execute:
+            accept_topics(folder, changed)
+    show((each.row(accepted=execute) for each in resumed), output)
+    if not resumed:
+        notice(f"the topics of {found.name} are those that it has read: there is nothing to accept")
+        return
+    if any(each.is_beyond for each in resumed):
+        notice(
+            "a position lies behind the end of its partition: the next run stops there, as records are gone; "
+            "`klamm pipeline replay` begins anew"
+        )
+    notice(
+        f"the next run of {found.name} goes on at next_offset"
+        if execute
+        else "nothing was changed; --execute does it"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +150,7 @@ def resumed_in(changed: list[Changed], cluster: Cluster) -> list[Resumed]:
     return found
 
 
-def accept(folder: Path, changed: list[Changed]) -> None:
+def accept_topics(folder: Path, changed: list[Changed]) -> None:
     files = LocalFiles(folder)
     for each in changed:
         write_kept(

@@ -1,0 +1,1 @@
+"""What runs on this machine: seen, measured and stopped."""
