@@ -259,3 +259,27 @@ def test_a_cluster_id_that_would_break_its_file_is_refused(disk, cluster_id):
         format_all(disk, cluster_id=cluster_id)
 
     assert read_identity(disk, "/d1") is None
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"controller.quorum.voters": "1@x:9093,2@y:9093,3@z:9093"},
+        {"controller.quorum.bootstrap.servers": "x:9093,y:9093"},
+        {"controller.quorum.bootstrap.servers": "x:1"},
+        {"process.roles": "broker", "controller.quorum.voters": "2@y:9093"},
+    ],
+    ids=lambda each: next(reversed(each.values())),
+)
+def test_a_node_among_others_must_be_told_its_cluster(disk, settings):
+    texts = {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.listener.names": "CONTROLLER",
+        "listeners": "PLAINTEXT://:9092,CONTROLLER://:9093",
+        "log.dirs": "/d1,/d2",
+        **settings,
+    }
+
+    with pytest.raises(StorageError, match=r"No meta\.properties in /d1: format it first"):
+        DataDirectories.open(replace(real_world(), disk=disk), build_settings(texts))

@@ -95,8 +95,8 @@ def default_data_directory(env: Mapping[str, str]) -> str:
 
 
 def _with_port(settings: Settings, port: int) -> str:
-    """The listeners as configured, with this port for the first one that serves clients."""
-    first = settings.listeners.for_clients()[0]
+    """The listeners as configured, with this port for the first one that serves clients, or controllers."""
+    first = (settings.listeners.for_clients() or settings.listeners.all())[0]
     return ",".join(
         str(each).removesuffix(f":{each.port}") + f":{port if each == first else each.port}"
         for each in settings.listeners.all()

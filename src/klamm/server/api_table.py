@@ -7,8 +7,9 @@ the first request that needs them: a broker that is asked for nothing else loads
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from klamm.base.errors import ApiError
@@ -80,6 +81,25 @@ CONTROLLER = (
     "describe_cluster",
 )
 
+# What only nodes of the cluster may ask: the authorizer wants CLUSTER_ACTION for it.
+CLUSTER_ACTION = frozenset(
+    {
+        "allocate_producer_ids",
+        "alter_partition",
+        "assign_replicas_to_dirs",
+        "begin_quorum_epoch",
+        "broker_heartbeat",
+        "broker_registration",
+        "controller_registration",
+        "end_quorum_epoch",
+        "envelope",
+        "fetch_snapshot",
+        "update_raft_voter",
+        "vote",
+        "write_txn_markers",
+    }
+)
+
 # Kafka advertises Produce from version 0, though it serves 3 and up: old librdkafka takes the lowest version as a sign
 # of what else the broker can do, compression among it.
 _ADVERTISED_LOWEST = {"produce": 0}
@@ -99,10 +119,12 @@ class Route(NamedTuple):
 class ServedApi:
     """A row of the table: the API's versions, and its handler once somebody asked for it."""
 
-    __slots__ = ("_fail", "api", "key", "name", "routes")
+    __slots__ = ("_fail", "_module", "api", "key", "name", "needs_cluster_action", "routes")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, module: str | None = None) -> None:
         self.name = name
+        self._module = module or f"klamm.server.handlers.{name}"
+        self.needs_cluster_action = name in CLUSTER_ACTION
         self.api: Api = API_BY_NAME[name]
         self.key = self.api.key
         # By version; filled by `route` with the first request of each.
@@ -121,7 +143,7 @@ class ServedApi:
         """None for a version that is not served."""
         if not self.api.lowest <= version <= self.api.highest_stable:
             return None
-        module = import_module(f"klamm.server.handlers.{self.name}")
+        module = import_module(self._module)
         self._fail = getattr(module, "fail", None)
         route = self.routes[version] = Route(
             decoder(self.api.request, version),
@@ -146,5 +168,9 @@ class ServedApi:
         return message
 
 
-def served(names: tuple[str, ...]) -> dict[int, ServedApi]:
-    return {api.key: api for api in map(ServedApi, names)}
+def served(
+    names: tuple[str, ...], modules: Mapping[str, str] = MappingProxyType({})
+) -> dict[int, ServedApi]:
+    """`modules`: where the handler of an API is not the file of its name, because another listener has that one."""
+    apis = (ServedApi(name, modules.get(name)) for name in names)
+    return {api.key: api for api in apis}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 
 from klamm.base.settings.broker import Settings, topic_settings
 from klamm.base.settings.declare import LONG_MAX
@@ -18,7 +17,7 @@ from klamm.replication.fetch_sessions import FetchSessions
 from klamm.replication.partition import Partition
 from klamm.replication.purgatory import Purgatory
 from klamm.replication.replicas import Replicas
-from klamm.server.api_table import BROKER, CONTROLLER, ServedApi, served
+from klamm.server.api_table import BROKER, served
 from klamm.server.controller_port import ControllerPort
 from klamm.server.coordination.coordinators import group_coordinator, transaction_coordinator
 from klamm.server.coordination.internal_topics import InternalTopics
@@ -34,9 +33,6 @@ from klamm.server.metadata.metadata_answers import MetadataAnswers
 from klamm.server.producer_ids import ProducerIds
 from klamm.server.world.ports import World
 from klamm.storage.log_directories import LogDirectory
-
-if TYPE_CHECKING:
-    from klamm.server.network.listener import Listener
 
 log = logging.getLogger(__name__)
 
@@ -85,8 +81,7 @@ class Broker:
         self.heavy = HeavyRequests(world.turns)
         # Directories of deleted partitions, renamed, and when to remove them (file.delete.delay.ms).
         self.deleted: list[tuple[int, str]] = []
-        self._broker_apis = served(BROKER)
-        self._controller_apis = served(CONTROLLER)
+        self.apis = served(BROKER)
         self._on_partitions_changed: list[Callable[[], None]] = []
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = 0
@@ -94,9 +89,6 @@ class Broker:
     @property
     def image(self) -> ClusterImage:
         return self.quorum.image
-
-    def apis_of(self, listener: Listener) -> Mapping[int, ServedApi]:
-        return self._controller_apis if listener.is_controller else self._broker_apis
 
     # -- metadata ---------------------------------------------------------------------------------------------------
 

@@ -1,10 +1,10 @@
-"""One request on its way: who asks, through which listener, and the broker that answers."""
+"""One request on its way: who asks, through which listener, and the node that answers."""
 
 from __future__ import annotations
 
 from collections.abc import Coroutine, Generator
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from klamm.protocol.compile import encoder
 from klamm.server.network.connection import Answer, Connection, Parked
@@ -14,6 +14,7 @@ from klamm.server.world.ports import Buffer
 if TYPE_CHECKING:
     from klamm.server.api_table import Route, ServedApi
     from klamm.server.broker import Broker
+    from klamm.server.controller_context import ControllerContext, NodeContext
 
 
 _HEADER = Struct(">ii")  # size, correlation id
@@ -61,21 +62,27 @@ class Call:
 
     def __init__(
         self,
-        broker: Broker,
+        context: Broker | ControllerContext,
         connection: Connection,
         api: ServedApi,
         route: Route,
         version: int,
         correlation_id: int,
     ) -> None:
-        self.broker = broker
+        # On a controller's listener it is none: what is served there asks for the context only.
+        self.broker = cast("Broker", context)
         self.connection = connection
         self.api = api
         self.route = route
         self.version = version
         self.correlation_id = correlation_id
         self.client_id: str | None = None
-        self.now = broker.clock.now()
+        self.now = context.clock.now()
+
+    @property
+    def context(self) -> NodeContext:
+        """What a broker and a controller have in common."""
+        return self.broker
 
     def encode(self, body: Message | EncodedBody | LongBody) -> Answer:
         """The whole response frame: size, header, body."""

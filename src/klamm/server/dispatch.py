@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping
 from struct import Struct, error
 from types import CoroutineType, GeneratorType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
 from klamm.protocol.wire import OBJECT_ROOM, skip_tags
@@ -23,6 +23,7 @@ from klamm.server.straight.produce import StraightProduce
 
 if TYPE_CHECKING:
     from klamm.server.broker import Broker
+    from klamm.server.controller_context import ControllerContext
 
 log = logging.getLogger(__name__)
 
@@ -44,22 +45,25 @@ Straight = (
 class Dispatcher:
     """What a listener's connections do with their frames."""
 
-    def __init__(
-        self, broker: Broker, apis: Mapping[int, ServedApi], tasks: dict[asyncio.Task[None], None]
-    ) -> None:
-        self._broker = broker
-        self._apis = apis
-        self._tasks = tasks
-        self._heavy = broker.heavy
+    def __init__(self, context: Broker | ControllerContext) -> None:
+        self._context = context
+        self._apis: Mapping[int, ServedApi] = context.apis
+        self._tasks = context.tasks
+        self._heavy = context.heavy
         self._straight: dict[int, Straight] = {}
-        if _PRODUCE in apis:
-            self._straight = {
-                _PRODUCE: StraightProduce(broker),
-                _FETCH: StraightFetch(broker),
-                _LIST_OFFSETS: StraightListOffsets(broker),
-                _OFFSET_COMMIT: StraightCommit(broker),
-                _HEARTBEAT: StraightHeartbeat(broker),
-            }
+
+    @classmethod
+    def of_broker(cls, broker: Broker) -> Self:
+        """With the short ways of what clients ask a broker all the time."""
+        dispatcher = cls(broker)
+        dispatcher._straight = {
+            _PRODUCE: StraightProduce(broker),
+            _FETCH: StraightFetch(broker),
+            _LIST_OFFSETS: StraightListOffsets(broker),
+            _OFFSET_COMMIT: StraightCommit(broker),
+            _HEARTBEAT: StraightHeartbeat(broker),
+        }
+        return dispatcher
 
     def dispatch(self, connection: Connection, frame: memoryview) -> Answer | Parked | None:
         try:
@@ -79,7 +83,7 @@ class Dispatcher:
         route = api.routes.get(version) or api.route(version)
         if route is None:
             return self._unsupported_version(connection, api, version, correlation_id)
-        call = Call(self._broker, connection, api, route, version, correlation_id)
+        call = Call(self._context, connection, api, route, version, correlation_id)
         call.client_id, body_at = read_client_id(frame, client_size, route.has_flexible_header)
         return self._answer(call, frame, body_at)
 
@@ -131,7 +135,7 @@ class Dispatcher:
         oldest = api.route(0) if api.key == _API_VERSIONS else None
         if oldest is None:
             raise CorruptFrame(f"{api.name} has no version {version}")
-        call = Call(self._broker, connection, api, oldest, 0, correlation_id)
+        call = Call(self._context, connection, api, oldest, 0, correlation_id)
         return call.encode(unsupported_version(call))
 
     def _failed(self, call: Call, request: Any, e: Exception) -> Any:

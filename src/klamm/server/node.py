@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from klamm.base.settings.listeners import Listener as ListenerAddress
 from klamm.log.checkpoints import BadCheckpoint
 from klamm.metadata.image import Endpoint
 from klamm.server.broker import Broker
+from klamm.server.controller_context import ControllerContext
 from klamm.server.dispatch import Dispatcher
 from klamm.server.loops.cleaner_loop import CleanerLoop
 from klamm.server.loops.housekeeping import Housekeeping
@@ -42,7 +44,7 @@ class Ready:
 
 
 class Node:
-    """A broker with its own controller, in this process. `start` returns when clients can connect."""
+    """A broker, a controller or both (process.roles). `start` returns when clients can connect."""
 
     def __init__(self, settings: Settings, world: World) -> None:
         self._settings = settings
@@ -73,20 +75,43 @@ class Node:
         data = stack.enter_context(DataDirectories.open(world, settings))
         self._metadata_path = data.metadata.path
         listeners = self._bind(stack)
+        for_controllers = [each for each in listeners if each.is_controller]
+        for_clients = [each for each in listeners if not each.is_controller]
         quorum = MetadataQuorum(
             world,
             settings,
             directories=data,
-            endpoints=[_endpoint(settings, each) for each in listeners if not each.is_controller],
-            controller_endpoints=[
-                _endpoint(settings, each) for each in listeners if each.is_controller
-            ],
+            endpoints=[_endpoint(settings, each) for each in for_clients],
+            controller_endpoints=[_endpoint(settings, each) for each in for_controllers],
             on_failure=self._metadata_failed,
         )
         stack.push_async_callback(quorum.close)
         await quorum.start()
+        if settings.node.is_controller:
+            await self._serve_controllers(stack, quorum, for_controllers)
+        if settings.node.is_broker:
+            await self._serve_clients(stack, quorum, for_clients, data)
+        self.ready = self._ready(listeners, data)
+
+    async def _serve_controllers(
+        self, stack: AsyncExitStack, quorum: MetadataQuorum, listeners: Sequence[Listener]
+    ) -> None:
+        context = ControllerContext(self._settings, world=self._world, quorum=quorum)
+        stack.push_async_callback(context.close)
+        for listener in listeners:
+            await listener.serve(Dispatcher(context).dispatch)
+            stack.callback(listener.close)
+
+    async def _serve_clients(
+        self,
+        stack: AsyncExitStack,
+        quorum: MetadataQuorum,
+        listeners: Sequence[Listener],
+        data: DataDirectories,
+    ) -> None:
+        world = self._world
         broker = Broker(
-            settings,
+            self._settings,
             world=world,
             quorum=quorum,
             directories=[LogDirectory(world.disk, each.path, each.id) for each in data.all],
@@ -102,12 +127,10 @@ class Node:
         stack.push_async_callback(broker.close)
         self._keep_house(stack, broker)
         for listener in listeners:
-            dispatcher = Dispatcher(broker, broker.apis_of(listener), broker.tasks)
-            await listener.serve(dispatcher.dispatch)
+            await listener.serve(Dispatcher.of_broker(broker).dispatch)
             # Closed before everything that was opened since it was bound: nobody is served by a broker that stops.
             stack.callback(listener.close)
         self.broker = broker
-        self.ready = self._ready(listeners, data)
 
     def _bind(self, stack: AsyncExitStack) -> list[Listener]:
         shared = Shared(limits_of(self._settings.network, self._world.machine), self._world.turns)
@@ -135,12 +158,14 @@ class Node:
         """Nothing about the cluster can change any more; what is on other disks is still served."""
         log.critical("the metadata log failed, restart the broker when its disk is well: %s", error)
         self.has_failed = True
+        if not hasattr(self, "broker"):
+            return
         for directory in self.broker.replicas.directories:
             if directory.path == self._metadata_path:
                 self.broker.directory_failed(directory, error)
 
     def _ready(self, listeners: list[Listener], data: DataDirectories) -> Ready:
-        first = next(listener for listener in listeners if not listener.is_controller)
+        first = min(listeners, key=lambda each: each.is_controller)
         return Ready(
             address=f"{_reachable(first.host)}:{first.port}",
             cluster_id=data.cluster_id,

@@ -100,7 +100,8 @@ class DataDirectories:
                 locks.append(_lock(disk, path))
             node_id = settings.node.node_id
             now = world.clock.wall()
-            ensure_formatted(disk, paths, node_id=node_id, chance=world.chance, now=now)
+            if is_alone(settings):
+                ensure_formatted(disk, paths, node_id=node_id, chance=world.chance, now=now)
             found = load(disk, paths, node_id=node_id)
             _check_metadata_place(disk, paths)
         except BaseException:
@@ -121,6 +122,19 @@ class DataDirectories:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def is_alone(settings: Settings) -> bool:
+    """The node is the whole quorum, so the cluster may be its own: others must be told the cluster that they join."""
+    quorum = settings.quorum
+    if not settings.node.is_controller or len(quorum.voters) > 1:
+        return False
+    if quorum.voters or not quorum.bootstrap_servers:
+        return True
+    # By its port: the host may have names that this process does not know.
+    ports = {each.port for each in settings.listeners.for_controllers()}
+    named = [int(each.rpartition(":")[2]) for each in quorum.bootstrap_servers]
+    return len(named) == 1 and (named[0] in ports or 0 in ports)
 
 
 def format_directories(

@@ -152,3 +152,21 @@ def test_a_controllers_listener_takes_no_records(tmp_path: Path) -> None:
         controller.send(a_produce(NO_TOPIC, a_batch()))
 
         assert controller.is_closed_by_the_broker()
+
+
+def test_a_node_that_is_only_a_controller_serves_controllers_and_keeps_no_partitions(
+    tmp_path: Path,
+) -> None:
+    settings = {
+        **BOTH_ROLES,
+        "process.roles": "controller",
+        "listeners": "CONTROLLER://127.0.0.1:0",
+    }
+    with RunningNode(tmp_path, settings) as node, WireClient(node.address) as controller:
+        described = controller.ask(DescribeClusterRequest(endpoint_type=2))
+        wanted = CreatableTopic(name="t", num_partitions=1, replication_factor=1)
+        (made,) = controller.ask(CreateTopicsRequest(topics=[wanted], timeout_ms=5_000)).topics
+
+        assert described.error_code == ErrorCode.NONE
+        # There is no broker that could have it.
+        assert made.error_code == ErrorCode.INVALID_REPLICATION_FACTOR

@@ -3,7 +3,7 @@
 The sentences are for whoever wrote the config; no client reads them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from klamm.base.settings.broker import complete, has_number
 from klamm.base.settings.declare import read_theme
@@ -19,7 +19,6 @@ from klamm.base.settings.quorum import QuorumSettings
 # A name and what is wrong with it.
 Finding = tuple[str, str]
 
-_ONE = "klamm is a cluster of one node yet"
 _QUORUM_KEYS = (
     "controller.quorum.voters",
     "controller.quorum.bootstrap.servers",
@@ -37,9 +36,8 @@ def findings(texts: Mapping[str, str]) -> list[Finding]:
     quorum = read_theme(QuorumSettings, whole)
     return [
         *_identity(whole),
-        *_roles(node),
         *_quorum(node, quorum, alone="process.roles" not in texts),
-        *_listeners(node, quorum, listeners),
+        *_listeners(node, listeners),
     ]
 
 
@@ -68,16 +66,6 @@ def _identity(texts: Mapping[str, str]) -> Iterator[Finding]:
         )
 
 
-def _roles(node: NodeSettings) -> Iterator[Finding]:
-    # Deviation: Kafka has nodes of one role and quorums of several voters. A cluster of one in their place would take
-    # records that the others never see, so klamm refuses what it cannot be.
-    if not (node.is_broker and node.is_controller):
-        yield (
-            "process.roles",
-            f"is {','.join(node.process_roles)}, but {_ONE}; say broker,controller",
-        )
-
-
 def _quorum(node: NodeSettings, quorum: QuorumSettings, *, alone: bool) -> Iterator[Finding]:
     if alone:
         return
@@ -98,38 +86,9 @@ def _quorum(node: NodeSettings, quorum: QuorumSettings, *, alone: bool) -> Itera
         )
     if node.node_id in voters and not node.is_controller:
         yield "controller.quorum.voters", f"names node {node.node_id}, which is only a broker"
-    if node.node_id in voters and len(voters) > 1:
-        yield (
-            "controller.quorum.voters",
-            f"names {len(voters)} voters, but {_ONE}; name node {node.node_id} alone",
-        )
 
 
-def _bootstrap(
-    node: NodeSettings, quorum: QuorumSettings, own: Iterable[Listener]
-) -> Iterator[Finding]:
-    """Where the log has the voters, the settings say only where to find them: at this node, if it is to be alone."""
-    key, servers = "controller.quorum.bootstrap.servers", quorum.bootstrap_servers
-    if quorum.voters or not servers or not node.is_controller:
-        return
-    if len(servers) > 1:
-        yield (
-            key,
-            f"names {len(servers)} controllers, but {_ONE}; name node {node.node_id} alone",
-        )
-        return
-    # By its port: the host may have names that this process does not know.
-    ports = {each.port for each in own}
-    if 0 not in ports and int(servers[0].rpartition(":")[2]) not in ports:
-        yield (
-            key,
-            f"names {servers[0]}, which no controller listener of this node has; {_ONE} and cannot join another",
-        )
-
-
-def _listeners(
-    node: NodeSettings, quorum: QuorumSettings, settings: ListenerSettings
-) -> Iterator[Finding]:
+def _listeners(node: NodeSettings, settings: ListenerSettings) -> Iterator[Finding]:
     try:
         protocols = settings.protocols()
     except ValueError as error:
@@ -144,9 +103,10 @@ def _listeners(
     yield from _same_names("advertised.listeners", told)
     yield from _served(bound)
     yield from _controller_listeners(node, settings, bound)
-    controllers = set(settings.controller_names())
-    yield from _bootstrap(node, quorum, [e for e in (*bound, *told) if e.name in controllers])
-    if node.is_broker:
+    yield from _way_to_controllers(settings, protocols)
+    if not node.is_broker:
+        yield from _only_controllers("advertised.listeners", settings, told)
+    else:
         yield from _advertised(settings, bound, told)
         yield from _inter_broker(settings, bound, told, protocols)
 
@@ -204,11 +164,37 @@ def _controller_listeners(
             "controller.listener.names",
             f"names no listener of this controller; listeners has {', '.join(names)}",
         )
-    if not node.is_broker and (others := [name for name in names if name not in own]):
+    if not node.is_broker:
+        yield from _only_controllers("listeners", settings, bound)
+    if not node.is_controller and (of_others := [name for name in names if name in own]):
         yield (
             "listeners",
+            f"has {', '.join(of_others)} of controller.listener.names, but a node that is only a broker serves "
+            "no controllers",
+        )
+
+
+def _only_controllers(
+    key: str, settings: ListenerSettings, listeners: list[Listener]
+) -> Iterator[Finding]:
+    own = settings.controller_names()
+    if others := [each.name for each in listeners if each.name not in own]:
+        yield (
+            key,
             f"has {', '.join(others)}, but a node that is only a controller serves controllers only",
         )
+
+
+def _way_to_controllers(
+    settings: ListenerSettings, protocols: Mapping[str, SecurityProtocol]
+) -> Iterator[Finding]:
+    """Every node asks the controllers by the first of their listeners, also one that has none itself."""
+    for name in settings.controller_names()[:1]:
+        if name not in protocols:
+            yield (
+                "controller.listener.names",
+                f"has {name}, which has no entry in listener.security.protocol.map",
+            )
 
 
 def _advertised(

@@ -17,7 +17,7 @@ from klamm.server.heavy.portions import refuse_too_many
 
 async def handle(request: AlterConfigsRequest, call: Call) -> AlterConfigsResponse:
     refuse_too_many(sum(1 + len(resource.configs) for resource in request.resources))
-    return await call.broker.controller.ask(request)
+    return await call.context.controller.ask(request)
 
 
 def fail(request: AlterConfigsRequest, error: ApiError, version: int) -> AlterConfigsResponse:

@@ -29,8 +29,8 @@ def handle(request: ApiVersionsRequest, call: Call) -> ApiVersionsResponse:
         names = (request.client_software_name, request.client_software_version)
         if not all(map(_SOFTWARE.fullmatch, names)):
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-    image = call.broker.image
-    levels_now = {**image.features, KRAFT_VERSION: call.broker.quorum.kraft_version}
+    image = call.context.image
+    levels_now = {**image.features, KRAFT_VERSION: call.context.quorum.kraft_version}
     return ApiVersionsResponse(
         api_keys=[
             ApiVersion(
@@ -38,7 +38,7 @@ def handle(request: ApiVersionsRequest, call: Call) -> ApiVersionsResponse:
                 min_version=api.advertised_lowest,
                 max_version=api.advertised_highest,
             )
-            for api in call.broker.apis_of(call.connection.listener).values()
+            for api in call.context.apis.values()
         ],
         supported_features=[
             SupportedFeatureKey(name=name, min_version=levels.lowest, max_version=levels.highest)

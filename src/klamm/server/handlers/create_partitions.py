@@ -17,7 +17,7 @@ from klamm.server.heavy.portions import refuse_too_many
 
 async def handle(request: CreatePartitionsRequest, call: Call) -> CreatePartitionsResponse:
     refuse_too_many(len(request.topics))
-    return await call.broker.controller.ask(request)
+    return await call.context.controller.ask(request)
 
 
 def fail(

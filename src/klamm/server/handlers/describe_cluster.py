@@ -21,7 +21,7 @@ _CONTROLLERS = 2
 
 
 def handle(request: DescribeClusterRequest, call: Call) -> DescribeClusterResponse:
-    broker = call.broker
+    broker = call.context
     here = _CONTROLLERS if call.connection.listener.is_controller else _BROKERS
     if request.endpoint_type not in (_BROKERS, _CONTROLLERS):
         raise ApiError(

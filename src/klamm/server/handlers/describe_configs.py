@@ -23,7 +23,7 @@ from klamm.server.heavy.long_list import LongList
 
 
 def handle(request: DescribeConfigsRequest, call: Call) -> Steps:
-    broker = call.broker
+    broker = call.context
     layers = Layers(
         broker.settings,
         broker.image.config(ResourceType.BROKER, str(broker.node_id)),
@@ -61,7 +61,7 @@ def _describe(
 
 
 def _entries(asked: DescribeConfigsResource, call: Call, layers: Layers) -> list[Entry]:
-    broker, image, name = call.broker, call.broker.image, asked.resource_name
+    broker, image, name = call.context, call.context.image, asked.resource_name
     match asked.resource_type:
         case ResourceType.TOPIC:
             _check_topic(name, call)
@@ -90,7 +90,7 @@ def _entries(asked: DescribeConfigsResource, call: Call, layers: Layers) -> list
 def _check_topic(name: str, call: Call) -> None:
     if problem := problem_of_name(name):
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
-    if name not in call.broker.image.topics_by_name:
+    if name not in call.context.image.topics_by_name:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 

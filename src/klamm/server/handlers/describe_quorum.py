@@ -39,7 +39,7 @@ def handle(request: DescribeQuorumRequest, call: Call) -> DescribeQuorumResponse
                     Listener(name=e.name, host=e.host, port=e.port) for e in controller.endpoints
                 ],
             )
-            for controller in call.broker.image.controllers.values()
+            for controller in call.context.image.controllers.values()
             if _asks_for_the_log(request)
         ],
     )
@@ -59,10 +59,10 @@ def _describe(topic: str, index: int, call: Call) -> DescribeQuorumResponseParti
             error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
             error_message=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.text,
         )
-    quorum = call.broker.quorum
+    quorum = call.context.quorum
     # The leader is its own only voter: caught up by definition, and never fetching.
     voter = ReplicaState(
-        replica_id=call.broker.node_id,
+        replica_id=call.context.node_id,
         replica_directory_id=quorum.directory_id,
         log_end_offset=quorum.end_offset,
         last_fetch_timestamp=call.now.wall,
@@ -71,7 +71,7 @@ def _describe(topic: str, index: int, call: Call) -> DescribeQuorumResponseParti
     return DescribeQuorumResponsePartitionData(
         partition_index=0,
         error_message=None,
-        leader_id=call.broker.node_id,
+        leader_id=call.context.node_id,
         leader_epoch=quorum.epoch,
         high_watermark=quorum.high_watermark,
         current_voters=[voter],

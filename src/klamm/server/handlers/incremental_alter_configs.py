@@ -19,7 +19,7 @@ async def handle(
     request: IncrementalAlterConfigsRequest, call: Call
 ) -> IncrementalAlterConfigsResponse:
     refuse_too_many(sum(1 + len(resource.configs) for resource in request.resources))
-    return await call.broker.controller.ask(request)
+    return await call.context.controller.ask(request)
 
 
 def fail(

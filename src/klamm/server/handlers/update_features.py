@@ -10,4 +10,4 @@ from klamm.server.call import Call
 
 
 async def handle(request: UpdateFeaturesRequest, call: Call) -> UpdateFeaturesResponse:
-    return await call.broker.controller.ask(request)
+    return await call.context.controller.ask(request)

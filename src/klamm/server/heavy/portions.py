@@ -16,7 +16,7 @@ from klamm.protocol.messages.create_topics import (
 )
 
 if TYPE_CHECKING:
-    from klamm.server.broker import Broker
+    from klamm.server.controller_context import NodeContext
 
 # About ten milliseconds of the controller's time.
 _PORTION = 100
@@ -33,14 +33,14 @@ def refuse_too_many(items: int) -> None:
         raise ApiError(ErrorCode.POLICY_VIOLATION, text)
 
 
-async def create_topics(request: CreateTopicsRequest, broker: Broker) -> CreateTopicsResponse:
+async def create_topics(request: CreateTopicsRequest, context: NodeContext) -> CreateTopicsResponse:
     """Others are served between two portions; one sync of the metadata log is enough for many of them."""
-    controller = broker.controller
+    controller = context.controller
     if len(request.topics) <= _PORTION:
         return await controller.ask(request)
     answers = []
-    async with broker.heavy.lane:
-        for topics in _portions(request.topics, broker.settings.topics.num_partitions):
+    async with context.heavy.lane:
+        for topics in _portions(request.topics, context.settings.topics.num_partitions):
             portion = CreateTopicsRequest(
                 topics=topics, timeout_ms=request.timeout_ms, validate_only=request.validate_only
             )

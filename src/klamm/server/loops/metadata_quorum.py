@@ -86,7 +86,9 @@ class MetadataQuorum:
 
     @property
     def broker_epoch(self) -> int:
-        return self.image.brokers[self._directories.node_id].epoch
+        """-1 where this node is no broker, or is not registered yet."""
+        broker = self.image.brokers.get(self._directories.node_id)
+        return broker.epoch if broker is not None else -1
 
     @property
     def controller(self) -> ControllerDriver:
@@ -164,10 +166,13 @@ class MetadataQuorum:
         controller = controller_request(
             directories, endpoints=self._controller_endpoints, chance=chance
         )
+        registered = self.submit(lambda machine, now: machine.register_controller(controller, now))
+        if not self._settings.node.is_broker:
+            await registered
+            return
         broker = broker_request(
             directories, self._settings, endpoints=self._endpoints, chance=chance
         )
-        self.submit(lambda machine, now: machine.register_controller(controller, now))
         self.submit(lambda machine, now: machine.register_broker(broker, now))
         await self.submit(lambda machine, now: machine.unfence_broker(directories.node_id, now))
 
@@ -182,7 +187,8 @@ class MetadataQuorum:
 
     async def _leave(self) -> None:
         node_id = self._directories.node_id
-        await self.submit(lambda machine, now: machine.shut_down_broker(node_id, now))
+        if self._settings.node.is_broker:
+            await self.submit(lambda machine, now: machine.shut_down_broker(node_id, now))
         await self._raft.synced()
         await self._follower.followed()
         if self._store.bytes_since_snapshot > _REPLAY_BYTES_AT_START:
