@@ -10,7 +10,7 @@ from klamm.replication.partition import Partition
 from klamm.server.broker import Broker
 from klamm.server.coordination.markers import MarkerWriter
 from klamm.server.coordination.partition_log import PartitionLog
-from klamm.testing.scenario import Plan, run_one_node
+from klamm.testing.scenarios.one_node import Plan, run_one_node
 
 MOST_SEEDS = 25
 Planted = Callable[[pytest.MonkeyPatch], None]

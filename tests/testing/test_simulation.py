@@ -6,14 +6,14 @@ import sys
 
 import pytest
 
-from klamm.testing.scenario import Plan, run_one_node
+from klamm.testing.scenarios.one_node import Plan, run_one_node
 
 TWICE = [range(first, first + 5) for first in range(0, 20, 5)]
 ONCE = [range(first, first + 6) for first in range(1000, 1024, 6)]
 
 DIGESTS = """
 import sys
-from klamm.testing.scenario import run_one_node
+from klamm.testing.scenarios.one_node import run_one_node
 for seed in map(int, sys.argv[1:]):
     result = run_one_node(seed)
     print(result.digest, len(result.violations))

@@ -17,7 +17,8 @@ import traceback
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from klamm.testing.scenario import Result, Totals, run_one_node
+from klamm.testing.scenarios.one_node import run_one_node
+from klamm.testing.scenarios.result import Result, Totals
 
 _BAR = 40
 

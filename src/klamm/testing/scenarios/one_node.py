@@ -6,9 +6,8 @@ A seed chooses what takes part (a swarm: never all of it), how long it goes on a
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -21,6 +20,7 @@ from klamm.testing.disk import Loss
 from klamm.testing.history import TopicLife
 from klamm.testing.invariants import Evidence, Look, violations
 from klamm.testing.scan import scan
+from klamm.testing.scenarios.result import Result, errors_inside
 from klamm.testing.workload.admins import Administrator
 from klamm.testing.workload.consumers import Member, Reader
 from klamm.testing.workload.producers import Transactor, Writer
@@ -71,35 +71,6 @@ class Plan:
         )
 
 
-@dataclass(slots=True)
-class Result:
-    seed: int
-    plan: Plan | None
-    violations: list[str]
-    operations: int = 0
-    events: int = 0
-    seconds: float = 0.0
-    crashes: int = 0
-    digest: str = ""
-
-    @classmethod
-    def broken(cls, seed: int, why: str) -> Result:
-        """The simulation itself did not come to its end."""
-        return cls(seed, None, [why])
-
-
-class _Errors(logging.Handler):
-    """Whatever the node logs as an error with a traceback is a bug that was turned into an answer."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self.texts: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.exc_info and record.exc_info[1] is not None:
-            self.texts.append(f"{record.getMessage()}: {record.exc_info[1]!r}")
-
-
 class OneNodeScenario:
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -132,18 +103,9 @@ class OneNodeScenario:
         )
 
     def run(self) -> Result:
-        errors = _Errors()
-        logger = logging.getLogger("klamm")
-        logger.addHandler(errors)
-        level, logger.propagate = logger.level, False
-        logger.setLevel(logging.ERROR)
-        try:
+        with errors_inside() as errors:
             self.simulation.loop.run(self._run())
-        finally:
-            logger.removeHandler(errors)
-            logger.propagate = True
-            logger.setLevel(level)
-        self._violations += [f"an error inside: {text}" for text in errors.texts]
+        self._violations += [f"an error inside: {text}" for text in errors]
         self._violations += [f"complaint: {text}" for text in self.simulation.loop.complaints]
         return Result(
             self.seed,
@@ -394,25 +356,6 @@ class OneNodeScenario:
         except (ApiError, TimeoutError):
             return {}
         return found
-
-
-@dataclass(slots=True)
-class Totals:
-    seeds: int = 0
-    operations: int = 0
-    events: int = 0
-    crashes: int = 0
-    seconds: float = 0.0
-    failed: list[Result] = field(default_factory=list)
-
-    def add(self, result: Result) -> None:
-        self.seeds += 1
-        self.operations += result.operations
-        self.events += result.events
-        self.crashes += result.crashes
-        self.seconds += result.seconds
-        if result.violations:
-            self.failed.append(result)
 
 
 def run_one_node(seed: int) -> Result:
