@@ -171,6 +171,10 @@ def test_settings_without_effect_can_be_told() -> None:
     }
 
 
+def test_the_last_of_two_equal_keys_in_a_file_wins() -> None:
+    assert load(properties("num.partitions=2\nnum.partitions=3")).topics.num_partitions == 3
+
+
 def test_any_setting_can_be_read_by_name() -> None:
     settings = load(properties("num.io.threads=4"))
 

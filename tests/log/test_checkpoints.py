@@ -54,8 +54,6 @@ def test_properties_read_back_with_kafkas_comment_lines(disk: MemoryDisk):
         "node.id": "1",
         "cluster.id": "a=b",
     }
-    checkpoints.write_properties(disk, path, {"version": "1", "node.id": "7"})
-    assert disk.read(path) == b"version=1\nnode.id=7\n"
 
 
 def test_the_clean_shutdown_marker_is_taken_once(disk: MemoryDisk):

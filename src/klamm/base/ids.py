@@ -45,5 +45,7 @@ class Uuid(bytes):
 
 
 ZERO_UUID = Uuid(bytes(16))
-# The metadata log's topic id is fixed, so that nodes can fetch it before they know any metadata.
+METADATA_TOPIC = "__cluster_metadata"
+METADATA_PARTITION = TopicPartition(METADATA_TOPIC, 0)
+# Fixed, so that nodes can fetch the metadata log before they know any metadata.
 METADATA_TOPIC_ID = Uuid(bytes(15) + b"\x01")

@@ -7,7 +7,6 @@ import re
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.metadata.image import ClusterImage, collision_name, may_collide
 
-METADATA_TOPIC = "__cluster_metadata"
 MAX_NAME_LENGTH = 249
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 

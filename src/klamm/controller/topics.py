@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 
 from klamm.base.chance import random_uuid
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.base.ids import ZERO_UUID, Uuid
+from klamm.base.ids import METADATA_TOPIC, ZERO_UUID, Uuid
 from klamm.controller import configs
 from klamm.controller.decision import Context, Decision
-from klamm.controller.names import METADATA_TOPIC, check_new_name
+from klamm.controller.names import check_new_name
 from klamm.controller.partitions import assigned_partition, placed_partitions
 from klamm.metadata.image import ClusterImage
 from klamm.metadata.records.topics import PartitionRecord, RemoveTopicRecord, TopicRecord

@@ -68,11 +68,6 @@ def read_properties(disk: Disk, path: str) -> dict[str, str] | None:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def write_properties(disk: Disk, path: str, properties: Mapping[str, str]) -> None:
-    text = "".join(f"{name}={value}\n" for name, value in properties.items())
-    disk.write_atomic(path, text.encode())
-
-
 # The clean-shutdown marker ----------------------------------------------------------------------
 
 

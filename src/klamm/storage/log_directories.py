@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.base.ids import TopicPartition, Uuid
+from klamm.base.ids import METADATA_PARTITION, TopicPartition, Uuid
 from klamm.base.settings.topic import TopicSettings
 from klamm.log.checkpoints import (
     CLEANER_OFFSETS,
@@ -27,7 +27,7 @@ from klamm.log.disk import Disk
 from klamm.log.flush import Flush
 from klamm.log.log import Log
 
-METADATA_LOG = "__cluster_metadata-0"
+METADATA_LOG = str(METADATA_PARTITION)
 Offsets = dict[TopicPartition, int]
 # Runs flushes, side by side if it can; an OSError of any of them is raised.
 RunFlushes = Callable[[Sequence[Flush]], None]

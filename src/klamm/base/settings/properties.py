@@ -23,12 +23,8 @@ class Entry(NamedTuple):
     line: int
 
 
-def parse_properties(text: str) -> dict[str, str]:
-    """What the file sets; the last of two equal keys wins. A ValueError names the line that makes no sense."""
-    return {entry.name: entry.text for entry in read_properties(text)}
-
-
 def read_properties(text: str) -> Iterator[Entry]:
+    """What the file sets, in its order. A ValueError names the line that makes no sense."""
     for number, line in _logical_lines(text):
         key = _KEY.match(line)
         assert key is not None

@@ -42,10 +42,6 @@ _CLUSTER_WIDE_OF_LISTENER = frozenset(
 )
 
 
-def validate_topic_config(name: str, value: str) -> None:
-    _known(TOPIC, "topic", name).read(value)
-
-
 def validate_topic_configs(configs: Mapping[str, str], defaults: TopicSettings) -> None:
     """All settings of one topic; `defaults` are those of a topic that sets nothing."""
     for name in configs:
@@ -105,10 +101,6 @@ def validate_broker_configs(
     _validate_threads(configs, Values(before))
     for broken in broken_rules(after):
         raise ApiError(ErrorCode.INVALID_REQUEST, broken.for_client)
-
-
-def validate_group_config(name: str, value: str) -> None:
-    _known(GROUP, "group", name).read(value)
 
 
 def validate_group_configs(configs: Mapping[str, str], broker: Mapping[str, str] = NOTHING) -> None:

@@ -15,6 +15,7 @@ from klamm.base.ids import TopicPartition
 from klamm.base.outcome import Token
 from klamm.coordinator.shard import Outcome, Producer, Reply
 from klamm.coordinator.transaction.shard import TransactionShard
+from klamm.coordinator.transaction.transaction import BUMPS_EPOCHS
 from klamm.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
@@ -29,7 +30,6 @@ from klamm.server.network.connection import Parked
 _FIRST_WITH_FENCED = 2
 _FIRST_OF_BROKERS = 4
 _FIRST_THAT_BUMPS = 5
-_BUMPS_EPOCHS = 2
 
 
 def handle(request: AddPartitionsToTxnRequest, call: Call) -> Message | Parked:
@@ -93,7 +93,7 @@ def _decide(
         producer,
         partitions,
         token,
-        client_version=_BUMPS_EPOCHS if call.version >= _FIRST_THAT_BUMPS else 0,
+        client_version=BUMPS_EPOCHS if call.version >= _FIRST_THAT_BUMPS else 0,
         now=call.now,
     )
 

@@ -7,7 +7,7 @@ v2  directory ids, error messages and the voters' addresses (KIP-853)
 from __future__ import annotations
 
 from klamm.base.errors import ErrorCode
-from klamm.controller.names import METADATA_TOPIC
+from klamm.base.ids import METADATA_TOPIC
 from klamm.protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.coordinator.shard import Producer
+from klamm.coordinator.transaction.transaction import BUMPS_EPOCHS
 from klamm.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from klamm.server.call import Call, Later, Message
 from klamm.server.network.connection import Parked
 
 _FIRST_WITH_FENCED = 2
 _FIRST_THAT_BUMPS = 5
-_BUMPS_EPOCHS = 2
 
 
 def handle(request: EndTxnRequest, call: Call) -> Message | Parked | Later:
@@ -48,7 +48,7 @@ def _answer(request: EndTxnRequest, call: Call) -> Message | Parked:
             Producer(request.producer_id, request.producer_epoch),
             request.committed,
             token,
-            client_version=_BUMPS_EPOCHS if call.version >= _FIRST_THAT_BUMPS else 0,
+            client_version=BUMPS_EPOCHS if call.version >= _FIRST_THAT_BUMPS else 0,
             now=call.now,
         ),
     )

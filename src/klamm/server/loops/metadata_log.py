@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from klamm.base.clock import Ms
 from klamm.base.errors import ApiError, CorruptFrame
-from klamm.base.ids import METADATA_TOPIC_ID, OffsetAndEpoch
+from klamm.base.ids import METADATA_PARTITION, METADATA_TOPIC_ID, OffsetAndEpoch
 from klamm.base.settings.quorum import QuorumSettings
 from klamm.base.settings.topic import TopicSettings
 from klamm.log.disk import Disk
@@ -27,7 +27,6 @@ from klamm.raft.ready import Batch
 from klamm.raft.voters import VoterRecords
 from klamm.server.storage import BOOTSTRAP, StorageError
 
-FOLDER = "__cluster_metadata-0"
 QUORUM_STATE = "quorum-state"
 # How much of the log is replayed at a time.
 _READ_BYTES = 1 << 20
@@ -50,7 +49,7 @@ class MetadataLog:
         self._disk = disk
         self._directory = directory
         self._settings = settings
-        self.path = f"{directory}/{FOLDER}"
+        self.path = f"{directory}/{METADATA_PARTITION}"
         # How much of the log a start has to read behind the newest snapshot.
         self.bytes_since_snapshot = 0
         if not disk.exists(self.path):
