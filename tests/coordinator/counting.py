@@ -10,7 +10,7 @@ from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.outcome import Token
 from klamm.coordinator.records.framing import CoordinatorRecord, Framing
 from klamm.coordinator.records.transaction import TransactionLogKey, TransactionLogValue
-from klamm.coordinator.shard import NOTHING, Fits, Outcome, Producer
+from klamm.coordinator.shard import NOTHING, Outcome, Producer, Room
 from klamm.metadata.image import ClusterImage
 
 # A borrowed kind of record: the name, and the count as the id of a producer.
@@ -42,7 +42,7 @@ class Counting:
         self.deadlines.set("waiting", until)
         return NOTHING
 
-    def limit(self, fits: Fits) -> None:
+    def limit(self, room: Room) -> None:
         """It writes little."""
 
     def replay(self, record: CoordinatorRecord, offset: int, producer: Producer | None) -> None:

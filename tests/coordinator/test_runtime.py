@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from coordinator.counting import Counting
+from klamm.base.clock import Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.coordinator.records.framing import CoordinatorRecord
 from klamm.coordinator.runtime import Runtime
-from klamm.coordinator.shard import Producer
+from klamm.coordinator.shard import Outcome, Producer
+
+TIMEOUT = 5_000
+BEGIN = Now(0, 0)
 
 
 class Writer:
@@ -19,7 +23,12 @@ class Writer:
     def __init__(self) -> None:
         self.end_offset = self.high_watermark = 0
         self.is_alone = True
+        self.is_open = True
         self.fails = False
+
+    @property
+    def commits_at_once(self) -> bool:
+        return self.is_alone
 
     def append(
         self, records: Sequence[CoordinatorRecord], producer: Producer | None, now: int
@@ -40,19 +49,25 @@ def writer() -> Writer:
 
 @pytest.fixture
 def runtime(writer: Writer) -> Runtime[Counting]:
-    return Runtime(Counting(), writer)
+    return Runtime(Counting(), writer, TIMEOUT)
+
+
+def run(
+    runtime: Runtime[Counting], decide: Callable[[Counting], Outcome], now: Now = BEGIN
+) -> list[tuple[int, object]]:
+    return list(runtime.carry_out(decide(runtime.shard), now))
 
 
 def test_a_reply_comes_at_once_where_nobody_else_must_have_the_record(
     runtime: Runtime[Counting],
 ) -> None:
-    assert list(runtime.run(lambda shard: shard.add("a", 7), now=0)) == [(7, 1)]
+    assert run(runtime, lambda shard: shard.add("a", 7)) == [(7, 1)]
     assert runtime.shard.counts == {"a": 1}
 
 
 def test_replay_hears_the_offset_and_the_producer(runtime: Runtime[Counting]) -> None:
-    runtime.run(lambda shard: shard.add("a", 1), now=0)
-    runtime.run(lambda shard: shard.add("b", 2, Producer(9, 3)), now=0)
+    run(runtime, lambda shard: shard.add("a", 1))
+    run(runtime, lambda shard: shard.add("b", 2, Producer(9, 3)))
     assert runtime.shard.seen == [("a", 0, None), ("b", 1, Producer(9, 3))]
 
 
@@ -60,7 +75,7 @@ def test_a_reply_waits_until_its_record_is_committed(
     runtime: Runtime[Counting], writer: Writer
 ) -> None:
     writer.is_alone = False
-    assert list(runtime.run(lambda shard: shard.add("a", 7), now=0)) == []
+    assert run(runtime, lambda shard: shard.add("a", 7)) == []
     assert list(runtime.committed()) == []
     writer.high_watermark = 1
     assert list(runtime.committed()) == [(7, 1)]
@@ -69,8 +84,8 @@ def test_a_reply_waits_until_its_record_is_committed(
 
 def test_a_read_waits_for_what_it_saw(runtime: Runtime[Counting], writer: Writer) -> None:
     writer.is_alone = False
-    runtime.run(lambda shard: shard.add("a", 1), now=0)
-    assert list(runtime.run(lambda shard: shard.count("a", 2), now=0)) == []
+    run(runtime, lambda shard: shard.add("a", 1))
+    assert run(runtime, lambda shard: shard.count("a", 2)) == []
     writer.high_watermark = 1
     assert list(runtime.committed()) == [(1, 1), (2, 1)]
 
@@ -80,7 +95,7 @@ def test_replies_keep_their_order_as_the_high_watermark_rises(
 ) -> None:
     writer.is_alone = False
     for token in (1, 2, 3):
-        runtime.run(lambda shard, token=token: shard.add("a", token), now=0)
+        run(runtime, lambda shard, token=token: shard.add("a", token))
     writer.high_watermark = 2
     assert list(runtime.committed()) == [(1, 1), (2, 2)]
     writer.high_watermark = 3
@@ -92,7 +107,7 @@ def test_nothing_is_replayed_if_the_append_fails(
 ) -> None:
     writer.fails = True
     with pytest.raises(ApiError):
-        runtime.run(lambda shard: shard.add("a", 1), now=0)
+        run(runtime, lambda shard: shard.add("a", 1))
     assert runtime.shard.counts == {}
 
 
@@ -100,5 +115,35 @@ def test_what_the_shard_refuses_is_raised_and_writes_nothing(
     runtime: Runtime[Counting], writer: Writer
 ) -> None:
     with pytest.raises(ApiError):
-        runtime.run(lambda shard: shard.add("refused", 1), now=0)
+        run(runtime, lambda shard: shard.add("refused", 1))
     assert writer.end_offset == 0
+
+
+def test_a_reply_that_waits_for_too_long_is_given_up_and_what_was_written_stands(
+    runtime: Runtime[Counting], writer: Writer
+) -> None:
+    writer.is_alone = False
+    run(runtime, lambda shard: shard.add("a", 7), Now(100, 0))
+    run(runtime, lambda shard: shard.add("a", 8), Now(200, 0))
+    assert runtime.next_deadline == 100 + TIMEOUT
+    assert list(runtime.overdue(99 + TIMEOUT)) == []
+
+    assert list(runtime.overdue(100 + TIMEOUT)) == [7]
+
+    assert runtime.shard.counts == {"a": 2}
+    writer.high_watermark = 2
+    assert list(runtime.committed()) == [(8, 2)]
+    assert runtime.next_deadline is None
+
+
+def test_after_a_reply_was_given_up_a_read_still_waits_for_what_it_saw(
+    runtime: Runtime[Counting], writer: Writer
+) -> None:
+    writer.is_alone = False
+    run(runtime, lambda shard: shard.add("a", 7))
+    assert list(runtime.overdue(TIMEOUT)) == [7]
+
+    assert run(runtime, lambda shard: shard.count("a", 8)) == []
+
+    writer.high_watermark = 1
+    assert list(runtime.committed()) == [(8, 1)]

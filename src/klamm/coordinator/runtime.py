@@ -2,15 +2,18 @@
 
 If an append fails nothing has been replayed, but the shard may have moved what it does not write down (who waits,
 who is a member of the next round). So it is not used again: the shell forgets it and loads another from the log.
+
+What is appended is replayed before it is committed: the next decision builds on it, and its reply waits for both. A reply that
+waits for too long is given up, what was written stands: whoever asked comes again and sees.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from klamm.base.clock import Ms
+from klamm.base.clock import Ms, Now
 from klamm.base.outcome import Token
 from klamm.coordinator.records.framing import CoordinatorRecord
 from klamm.coordinator.shard import Outcome, Producer, Reply, Shard
@@ -33,6 +36,11 @@ class PartitionWriter(Protocol):
         """Nobody else has to have what is appended."""
         ...
 
+    @property
+    def is_open(self) -> bool:
+        """So many replicas are in sync that an append would be taken."""
+        ...
+
     def append(
         self, records: Sequence[CoordinatorRecord], producer: Producer | None, now: Ms
     ) -> int:
@@ -40,22 +48,28 @@ class PartitionWriter(Protocol):
         ...
 
 
-class Runtime(Generic[ShardT]):
-    __slots__ = ("_held", "_writer", "shard")
+class _Held(NamedTuple):
+    """Replies, and the offset that must be committed before they are sent."""
 
-    def __init__(self, shard: ShardT, writer: PartitionWriter) -> None:
+    offset: int
+    deadline: Ms
+    replies: Replies
+
+
+class Runtime(Generic[ShardT]):
+    __slots__ = ("_held", "_timeout_ms", "_writer", "shard")
+
+    def __init__(self, shard: ShardT, writer: PartitionWriter, timeout_ms: Ms) -> None:
         self.shard = shard
         self._writer = writer
-        # Replies, and the offset that must be committed before they are sent; offsets only rise.
-        self._held: deque[tuple[int, Replies]] = deque()
+        self._timeout_ms = timeout_ms
+        # Offsets and deadlines only rise.
+        self._held: deque[_Held] = deque()
 
-    def run(self, decide: Callable[[ShardT], Outcome], now: Ms) -> Replies:
-        """Let the shard decide and make it so. Returns the replies that may be sent now."""
-        return self.carry_out(decide(self.shard), now)
-
-    def carry_out(self, outcome: Outcome, now: Ms) -> Replies:
+    def carry_out(self, outcome: Outcome, now: Now) -> Replies:
+        """Make a decision of the shard so. Returns the replies that may be sent now."""
         if outcome.records:
-            offset = self._writer.append(outcome.records, outcome.producer, now)
+            offset = self._writer.append(outcome.records, outcome.producer, now.wall)
             for record in outcome.records:
                 self.shard.replay(record, offset, outcome.producer)
                 offset += 1
@@ -63,7 +77,8 @@ class Runtime(Generic[ShardT]):
             return ()
         if self.is_settled:
             return outcome.replies
-        self._held.append((self._writer.end_offset, outcome.replies))
+        deadline = now.monotonic + self._timeout_ms
+        self._held.append(_Held(self._writer.end_offset, deadline, outcome.replies))
         return ()
 
     @property
@@ -76,8 +91,22 @@ class Runtime(Generic[ShardT]):
     def commits_at_once(self) -> bool:
         return self._writer.commits_at_once
 
+    @property
+    def is_open(self) -> bool:
+        """A decision with records would be taken. One that would not is not made: there would be much to undo."""
+        return self._writer.is_open
+
     def committed(self) -> Iterable[tuple[Token, Reply]]:
         """The high watermark rose: the replies that waited for it."""
-        high_watermark = self._writer.high_watermark
-        while self._held and self._held[0][0] <= high_watermark:
-            yield from self._held.popleft()[1]
+        while self._held and self._held[0].offset <= self._writer.high_watermark:
+            yield from self._held.popleft().replies
+
+    @property
+    def next_deadline(self) -> Ms | None:
+        return self._held[0].deadline if self._held else None
+
+    def overdue(self, now: Ms) -> Iterator[Token]:
+        """Who has waited for too long, and is to hear so."""
+        while self._held and self._held[0].deadline <= now:
+            for token, _ in self._held.popleft().replies:
+                yield token

@@ -10,7 +10,7 @@ an Outcome, at once or later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple, Protocol
 
 from klamm.base.clock import Now
@@ -46,20 +46,34 @@ class Outcome(NamedTuple):
 NOTHING = Outcome()
 
 
-def _fits(records: Sequence[CoordinatorRecord]) -> bool:
-    return True
+class Room(Protocol):
+    """What can be written now. A shard that would move what it does not write down asks first."""
+
+    @property
+    def is_open(self) -> bool:
+        """Anything at all: enough replicas are in sync."""
+        ...
+
+    def fits(self, records: Sequence[CoordinatorRecord]) -> bool:
+        """These, in one batch."""
+        ...
 
 
-# Whether records can be written as one batch. A shard that would move what it does not write down asks first.
-Fits = Callable[[Sequence[CoordinatorRecord]], bool]
-NO_LIMIT: Fits = _fits
+class _NoLimit:
+    is_open = True
+
+    def fits(self, records: Sequence[CoordinatorRecord]) -> bool:
+        return True
+
+
+NO_LIMIT: Room = _NoLimit()
 
 
 class Shard(Protocol):
     deadlines: Deadlines[Hashable]
 
-    def limit(self, fits: Fits) -> None:
-        """From here on this says what can be written at once."""
+    def limit(self, room: Room) -> None:
+        """From here on this says what can be written."""
 
     def replay(self, record: CoordinatorRecord, offset: int, producer: Producer | None) -> None: ...
 

@@ -163,6 +163,11 @@ class Partition:
         self.append_own(batch, acks=ACKS_ALL, now=now)
         self.verifications.void(producer_id)
 
+    @property
+    def has_min_isr(self) -> bool:
+        """Whether an append with acks=all would be taken."""
+        return len(self.isr) >= min(self.settings.min_insync_replicas, self.replica_count)
+
     def _check_min_isr(self) -> None:
         """No more replicas can be asked for than the partition has."""
         needed = min(self.settings.min_insync_replicas, self.replica_count)

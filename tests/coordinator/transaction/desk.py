@@ -50,6 +50,11 @@ class Written:
         self.entries: list[tuple[bytes, bytes | None]] = []
         self.high_watermark = 0
         self.holds = False
+        self.is_open = True
+
+    @property
+    def commits_at_once(self) -> bool:
+        return not self.holds
 
     @property
     def end_offset(self) -> int:
@@ -90,16 +95,16 @@ class Desk:
             record = FRAMING.decode(*entry)
             assert record is not None
             self.shard.replay(record, offset, None)
-        self.runtime = Runtime(self.shard, self.log)
+        self.runtime = Runtime(self.shard, self.log, TIMEOUT_MS)
         image = ClusterImage(features={"transaction.version": self.version})
-        self.runtime.carry_out(self.shard.loaded(image, self.moment), self.moment.wall)
+        self.runtime.carry_out(self.shard.loaded(image, self.moment), self.moment)
         self.shard.check_invariants()
 
     def ask(self, decide: Callable[[int], Outcome]) -> Reply | None:
         """The reply; None while what it saw is not committed. Raises what it says, if it is an error."""
         self._tokens += 1
         token = self._tokens
-        replies = dict(self.runtime.carry_out(decide(token), self.moment.wall))
+        replies = dict(self.runtime.carry_out(decide(token), self.moment))
         self.shard.check_invariants()
         reply = replies.get(token)
         if isinstance(reply, ApiError):
@@ -176,7 +181,7 @@ class Desk:
         end = self.now + ms
         while (at := self.shard.deadlines.next) is not None and at <= end:
             self.now = max(at, self.now)
-            self.runtime.carry_out(self.shard.wake(self.moment), self.moment.wall)
+            self.runtime.carry_out(self.shard.wake(self.moment), self.moment)
             self.shard.check_invariants()
         self.now = end
 

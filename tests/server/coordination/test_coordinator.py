@@ -18,7 +18,7 @@ from klamm.server.coordination.coordinator import Coordinator, Topic
 from server.running_node import RunningNode
 from support.patience import eventually
 
-TOPIC = Topic("counting", FRAMING, Codec.NONE, read_at_once=1 << 16)
+TOPIC = Topic("counting", FRAMING, Codec.NONE, read_at_once=1 << 16, write_timeout_ms=5_000)
 
 
 class Counted:

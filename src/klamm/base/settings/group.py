@@ -16,6 +16,7 @@ class GroupSettings:
     offsets_topic_segment_bytes: int = setting("offsets.topic.segment.bytes", Kind.INT, 104_857_600, at_least=1, doc="Segment size of the offsets topic.")
     offsets_topic_compression_codec: int = setting("offsets.topic.compression.codec", Kind.INT, 0, doc="Codec of the offsets topic, by number.")
     offsets_load_buffer_size: int = setting("offsets.load.buffer.size", Kind.INT, 5_242_880, at_least=1, doc="Bytes read at once while the offsets topic is loaded.")
+    offsets_commit_timeout_ms: int = setting("offsets.commit.timeout.ms", Kind.INT, 5_000, at_least=1, doc="Longest wait until what a group's coordinator writes is replicated.")
     offset_metadata_max_bytes: int = setting("offset.metadata.max.bytes", Kind.INT, 4_096, doc="Longest text a consumer may attach to a commit.")
     offsets_retention_minutes: int = setting("offsets.retention.minutes", Kind.INT, 10_080, at_least=1, doc="Time after which the offsets of an empty group are dropped.")
     offsets_retention_check_interval_ms: int = setting("offsets.retention.check.interval.ms", Kind.LONG, 600_000, at_least=1, doc="Time between two looks for offsets to drop.")
@@ -43,7 +44,6 @@ ROWS: tuple[Setting, ...] = (
     accepted("group.coordinator.background.threads", Kind.INT, 2, at_least=1, doc="Threads for the background work of Kafka's group coordinator."),
     accepted("group.coordinator.append.linger.ms", Kind.INT, -1, at_least=-1, doc="Time the group coordinator gathers records before it writes them; -1 lets it decide."),
     accepted("group.coordinator.cached.buffer.max.bytes", Kind.INT, 1_048_588, at_least=524_288, mode=Mode.CLUSTER_WIDE, doc="Largest write buffer that the group coordinator keeps."),
-    accepted("offsets.commit.timeout.ms", Kind.INT, 5_000, at_least=1, doc="Longest wait until a commit is replicated."),
     accepted("group.streams.session.timeout.ms", Kind.INT, 45_000, at_least=1, doc="Time without a heartbeat after which a Streams member leaves its group."),
     accepted("group.streams.min.session.timeout.ms", Kind.INT, 45_000, at_least=1, doc="Lower bound of a Streams group's session timeout."),
     accepted("group.streams.max.session.timeout.ms", Kind.INT, 60_000, at_least=1, doc="Upper bound of a Streams group's session timeout."),

@@ -24,7 +24,7 @@ from klamm.coordinator.group.draft import Draft
 from klamm.coordinator.group.kind import Group
 from klamm.coordinator.group.offsets import Offsets
 from klamm.coordinator.records.framing import CoordinatorRecord
-from klamm.coordinator.shard import NO_LIMIT, NOTHING, Fits, Outcome, Producer
+from klamm.coordinator.shard import NO_LIMIT, NOTHING, Outcome, Producer, Room
 from klamm.metadata.image import ClusterImage
 from klamm.protocol.messages.delete_groups import DeletableGroupResult
 from klamm.protocol.messages.list_groups import ListedGroup
@@ -55,7 +55,7 @@ class GroupShard:
         self.chance = chance
         self.image = ClusterImage()
         self.deadlines: Deadlines[Hashable] = Deadlines()
-        self.fits: Fits = NO_LIMIT
+        self.room = NO_LIMIT
         self.groups: dict[str, Group] = {}
         self.is_loaded = False
         self.classic = ClassicGroups(self)
@@ -70,8 +70,13 @@ class GroupShard:
         }
         self._part_of = {key: part for part in self._parts.values() for key in part.record_keys}
 
-    def limit(self, fits: Fits) -> None:
-        self.fits = fits
+    def limit(self, room: Room) -> None:
+        self.room = room
+
+    def check_open(self) -> None:
+        """Before what is not written down changes because of what would be."""
+        if not self.room.is_open:
+            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     def replay(self, record: CoordinatorRecord, offset: int, producer: Producer | None) -> None:
         self._part_of[type(record.key)].replay(record, offset, producer)

@@ -20,7 +20,7 @@ from klamm.base.settings.declare import INT_MAX
 from klamm.base.settings.transaction import TransactionSettings
 from klamm.coordinator.records.framing import CoordinatorRecord
 from klamm.coordinator.records.transaction import TransactionLogKey, TransactionLogValue
-from klamm.coordinator.shard import NO_LIMIT, NOTHING, Fits, Outcome, Producer
+from klamm.coordinator.shard import NO_LIMIT, NOTHING, Outcome, Producer, Room
 from klamm.coordinator.transaction import ending_rules
 from klamm.coordinator.transaction.endings import Ending, Endings
 from klamm.coordinator.transaction.records import record_of, tombstone_of, transaction_of
@@ -61,7 +61,7 @@ Verdicts = dict[TopicPartition, ErrorCode]
 class TransactionShard:
     def __init__(self, settings: TransactionSettings, producer_ids: ProducerIds) -> None:
         self.deadlines: Deadlines[Hashable] = Deadlines()
-        self._fits = NO_LIMIT
+        self._room = NO_LIMIT
         self.transactions: dict[str, Transaction] = {}
         self._settings = settings
         self._producer_ids = producer_ids
@@ -73,8 +73,8 @@ class TransactionShard:
         # What a decision says that its record does not, until it is replayed.
         self._last_epochs: dict[str, int] = {}
 
-    def limit(self, fits: Fits) -> None:
-        self._fits = fits
+    def limit(self, room: Room) -> None:
+        self._room = room
 
     # -- InitProducerId ---------------------------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ class TransactionShard:
         if before.state is State.ONGOING and before.partitions.issuperset(partitions):
             return Outcome(replies=[reply])
         after = joined(before, frozenset(partitions), client_version, now.wall)
-        if len(after.partitions) > _MANY and not self._fits(
+        if len(after.partitions) > _MANY and not self._room.fits(
             [record_of(after, self._server_version)]
         ):
             raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)

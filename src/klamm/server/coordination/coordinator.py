@@ -4,7 +4,8 @@ A request finds its shard by the name of its group or transaction. The shard dec
 replayed, and the reply goes out when they are committed: at once where this broker is the only replica. There is no
 task and no future per request; whoever waits is a token.
 
-A shard lives as long as this broker leads its partition. Until its log is replayed clients are told to come again.
+A shard lives as long as this broker leads its partition. Until its log is replayed clients are told to come again. While too
+few replicas are in sync nothing is decided that would have to be written: who only reads is served, sessions do not end.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from klamm.base.clock import Ms
+from klamm.base.clock import Ms, Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.outcome import Token
 from klamm.coordinator.placement import partition_of
@@ -44,6 +45,9 @@ _MANY = 64
 # About what a parked request takes in memory.
 _PARKED_COST = 2_048
 
+# How long a shard that cannot write is left alone before it is asked again what it has to do.
+_PAUSE_MS = 1_000
+
 # What a client is told when its shard's log refuses a record. It looks for the coordinator again, or tries later.
 _WRITE_ERRORS = {
     ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -59,6 +63,8 @@ class Topic(NamedTuple):
     framing: Framing
     codec: Codec
     read_at_once: int
+    # How long a reply waits for the replicas.
+    write_timeout_ms: int
 
 
 class _Asked(NamedTuple):
@@ -81,22 +87,38 @@ class Coordinator(Generic[ShardT]):
         self._last_token = 0
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = 0
+        # Rings for replies that were held for too long.
+        self._held_alarm: asyncio.TimerHandle | None = None
+        # Shards that could not write when the metadata changed, and see it later.
+        self._behind: dict[int, None] = {}
+        self._is_writing = False
         # Hears of every shard that was loaded or carried something out.
         self.on_progress: Callable[[int, ShardT], None] | None = None
 
     # -- requests ---------------------------------------------------------------------------------------------------
 
     def ask(
-        self, name: str, request: object, call: Call, decide: Decide[ShardT]
+        self,
+        name: str,
+        request: object,
+        call: Call,
+        decide: Decide[ShardT],
+        *,
+        is_read: bool = False,
     ) -> Message | Parked:
-        """The reply, if it may be given now. An ApiError from `decide` means that nothing has changed."""
+        """The reply, if it may be given now. An ApiError from `decide` means that nothing has changed.
+
+        is_read: it writes nothing, or asks the shard's room itself before it changes anything.
+        """
         index = self.partition_of(name)
         runtime = self._runtime(index)
+        if not is_read and not runtime.is_open:
+            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         token = self._token()
         outcome = decide(runtime.shard, token)
         mine = None
         if outcome is not NOTHING:
-            for each, reply in self._carry_out(index, runtime, outcome, call.now.wall):
+            for each, reply in self._carry_out(index, runtime, outcome, call.now):
                 if each == token:
                     mine = reply
                 else:
@@ -110,15 +132,28 @@ class Coordinator(Generic[ShardT]):
             raise mine
         return mine
 
+    def look(self, name: str, decide: Decide[ShardT]) -> Message:
+        """The reply of who writes nothing and may see what is not committed: it waits for nobody."""
+        runtime = self._runtime(self.partition_of(name))
+        outcome = decide(runtime.shard, self._token())
+        assert not outcome.records
+        self._rearm(runtime.shard)
+        ((_, reply),) = outcome.replies
+        if isinstance(reply, ApiError):
+            raise reply
+        return reply
+
     def ask_each(
         self,
         questions: Sequence[tuple[str, Decide[ShardT]]],
         request: object,
         call: Call,
         join: Callable[[list[Reply]], Message],
+        *,
+        is_read: bool = False,
     ) -> Message | Parked | Steps:
         """One request about several names. What goes wrong with one is its reply, and the others go on."""
-        steps = self._ask_in_steps(questions, call, join)
+        steps = self._ask_in_steps(questions, call, join, is_read)
         if len(questions) > _MANY:
             return steps
         try:
@@ -133,6 +168,7 @@ class Coordinator(Generic[ShardT]):
         questions: Sequence[tuple[str, Decide[ShardT]]],
         call: Call,
         join: Callable[[list[Reply]], Message],
+        is_read: bool,
     ) -> Generator[None, None, Message | Parked]:
         replies: list[Reply] = [_MISSING] * len(questions)
         missing = len(questions)
@@ -146,7 +182,7 @@ class Coordinator(Generic[ShardT]):
                 call.finish(join(replies))
 
         for position, (name, decide) in enumerate(questions):
-            self._ask_one(name, decide, call.now.wall, partial(take, position))
+            self._ask_one(name, decide, call.now, partial(take, position), is_read)
             yield
         if not missing:
             return join(replies)
@@ -155,19 +191,31 @@ class Coordinator(Generic[ShardT]):
         return PARKED
 
     def tell(
-        self, name: str, decide: Decide[ShardT], answer: Callable[[Reply], None] | None = None
+        self,
+        name: str,
+        decide: Decide[ShardT],
+        answer: Callable[[Reply], None] | None = None,
+        *,
+        is_read: bool = False,
     ) -> None:
         """Ask without a client. The answer hears also of what went wrong."""
-        self._ask_one(name, decide, self._broker.clock.wall(), answer or _ignore)
+        self._ask_one(name, decide, self._broker.clock.now(), answer or _ignore, is_read)
 
     def _ask_one(
-        self, name: str, decide: Decide[ShardT], now: Ms, answer: Callable[[Reply], None]
+        self,
+        name: str,
+        decide: Decide[ShardT],
+        now: Now,
+        answer: Callable[[Reply], None],
+        is_read: bool,
     ) -> None:
         token = self._token()
         is_known = False
         try:
             index = self.partition_of(name)
             runtime = self._runtime(index)
+            if not is_read and not runtime.is_open:
+                raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
             outcome = decide(runtime.shard, token)
             # Before it is carried out: the reply may be given at once.
             self._asked[token] = _Asked(index, answer)
@@ -187,7 +235,7 @@ class Coordinator(Generic[ShardT]):
         return self._runtime(self.partition_of(name)).shard
 
     def write_one(
-        self, name: str, decide: Callable[[ShardT], CoordinatorRecord | None], now: Ms
+        self, name: str, decide: Callable[[ShardT], CoordinatorRecord | None], now: Now
     ) -> bool:
         """Let a settled shard write one record. True if it is committed; False, and nothing done, if it is not so easy."""
         index = self.partition_of(name)
@@ -227,21 +275,35 @@ class Coordinator(Generic[ShardT]):
     # -- carrying out -----------------------------------------------------------------------------------------------
 
     def _carry_out(
-        self, index: int, runtime: Runtime[ShardT], outcome: Outcome, now: Ms
+        self, index: int, runtime: Runtime[ShardT], outcome: Outcome, now: Now
     ) -> Iterable[tuple[Token, Reply]]:
         if not outcome.records:
-            return runtime.carry_out(outcome, now)
+            replies = runtime.carry_out(outcome, now)
+            if self._held_alarm is None and runtime.next_deadline is not None:
+                self._await_replicas()
+            return replies
+        self._is_writing = True
         try:
             replies = runtime.carry_out(outcome, now)
         except ApiError as e:
-            if e.code is ErrorCode.RECORD_LIST_TOO_LARGE and outcome.if_too_large is not None:
-                raise ApiError(outcome.if_too_large) from e
+            if outcome.if_too_large is not None:
+                if e.code is ErrorCode.RECORD_LIST_TOO_LARGE:
+                    raise ApiError(outcome.if_too_large) from e
+                if e.code is ErrorCode.NOT_ENOUGH_REPLICAS:
+                    raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE) from e
             error = ApiError(_WRITE_ERRORS.get(e.code, ErrorCode.UNKNOWN_SERVER_ERROR))
             log.error("a coordinator could not write: %s-%d: %s", self.topic.name, index, e)
             for token, _ in outcome.replies:
                 self._answer(token, error)
             self._reload(index)
             raise error from e
+        finally:
+            self._is_writing = False
+        if not replies and runtime.next_deadline is not None:
+            # The append may have committed what was written before it, when nobody listened.
+            replies = list(runtime.committed())
+            if self._held_alarm is None and runtime.next_deadline is not None:
+                self._await_replicas()
         if self.on_progress is not None:
             self.on_progress(index, runtime.shard)
         return replies
@@ -257,6 +319,9 @@ class Coordinator(Generic[ShardT]):
 
     def committed(self, partition: Partition) -> None:
         """The high watermark of one of the topic's partitions rose."""
+        if self._is_writing:
+            # By an append of our own, which is not replayed yet. It is seen to when it is.
+            return
         index = partition.name.partition
         runtime = self._runtimes.get(index)
         if runtime is not None:
@@ -270,11 +335,35 @@ class Coordinator(Generic[ShardT]):
         if runtime is not None:
             runtime.shard.replay_end(producer, is_commit)
 
+    def _await_replicas(self) -> None:
+        deadlines = [
+            each.next_deadline for each in self._runtimes.values() if each.next_deadline is not None
+        ]
+        if deadlines:
+            delay = max(0, min(deadlines) - self._broker.clock.monotonic()) / 1000
+            loop = asyncio.get_running_loop()
+            self._held_alarm = loop.call_later(delay, self._give_up_replies)
+
+    def _give_up_replies(self) -> None:
+        """What was written stands, and may be committed yet: who asked has to look."""
+        self._held_alarm = None
+        now = self._broker.clock.monotonic()
+        error = ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        for runtime in list(self._runtimes.values()):
+            for token in runtime.overdue(now):
+                self._answer(token, error)
+        if self._held_alarm is None:
+            self._await_replicas()
+
     # -- time -------------------------------------------------------------------------------------------------------
 
     def _rearm(self, shard: ShardT) -> None:
         at = shard.deadlines.next
         if at is not None and (self._alarm is None or at < self._alarm_at):
+            self._set_alarm(at)
+
+    def _rearm_at(self, at: Ms) -> None:
+        if self._alarm is None or at < self._alarm_at:
             self._set_alarm(at)
 
     def _set_alarm(self, at: Ms) -> None:
@@ -289,14 +378,19 @@ class Coordinator(Generic[ShardT]):
         now = self._broker.clock.now()
         try:
             for index, runtime in list(self._runtimes.items()):
+                if index in self._behind and runtime.is_open:
+                    self._show_image(index, runtime, now)
                 at = runtime.shard.deadlines.next
-                if at is not None and at <= now.monotonic:
-                    self._do(index, runtime, runtime.shard.wake(now), now.wall)
+                if at is not None and at <= now.monotonic and runtime.is_open:
+                    self._do(index, runtime, runtime.shard.wake(now), now)
         finally:
-            for runtime in self._runtimes.values():
-                self._rearm(runtime.shard)
+            for index, runtime in self._runtimes.items():
+                if runtime.is_open and index not in self._behind:
+                    self._rearm(runtime.shard)
+                else:
+                    self._rearm_at(now.monotonic + _PAUSE_MS)
 
-    def _do(self, index: int, runtime: Runtime[ShardT], outcome: Outcome, now: Ms) -> None:
+    def _do(self, index: int, runtime: Runtime[ShardT], outcome: Outcome, now: Now) -> None:
         """What nobody asked for. If it cannot be written the shard is loaded anew, and decides again."""
         try:
             self._send(self._carry_out(index, runtime, outcome, now))
@@ -319,8 +413,19 @@ class Coordinator(Generic[ShardT]):
             self._load(index, led[index])
         now = self._broker.clock.now()
         for index, runtime in list(self._runtimes.items()):
-            self._do(index, runtime, runtime.shard.follow(image, now), now.wall)
-            self._rearm(runtime.shard)
+            if runtime.is_open:
+                self._show_image(index, runtime, now, image)
+                self._rearm(runtime.shard)
+            else:
+                self._behind[index] = None
+                self._rearm_at(now.monotonic + _PAUSE_MS)
+
+    def _show_image(
+        self, index: int, runtime: Runtime[ShardT], now: Now, image: ClusterImage | None = None
+    ) -> None:
+        self._behind.pop(index, None)
+        outcome = runtime.shard.follow(image or self._broker.image, now)
+        self._do(index, runtime, outcome, now)
 
     def _load(self, index: int, leader_epoch: int) -> None:
         partition = self._broker.replicas.get(self.topic.name, index)
@@ -328,7 +433,7 @@ class Coordinator(Generic[ShardT]):
         writer = PartitionLog(
             partition, self.topic.framing, self.topic.codec, self._broker.appended
         )
-        if partition.log.start_offset == partition.high_watermark:
+        if partition.log.start_offset == partition.log.end_offset:
             self._begin(index, self._new_shard(index), writer)
             return
         task = asyncio.get_running_loop().create_task(self._load_later(index, writer))
@@ -347,16 +452,17 @@ class Coordinator(Generic[ShardT]):
         self._begin(index, shard, writer)
 
     def _begin(self, index: int, shard: ShardT, writer: PartitionLog) -> None:
-        shard.limit(writer.fits)
-        runtime = self._runtimes[index] = Runtime(shard, writer)
+        shard.limit(writer)
+        runtime = self._runtimes[index] = Runtime(shard, writer, self.topic.write_timeout_ms)
         now = self._broker.clock.now()
-        self._do(index, runtime, runtime.shard.loaded(self._broker.image, now), now.wall)
+        self._do(index, runtime, runtime.shard.loaded(self._broker.image, now), now)
         if self.on_progress is not None:
             self.on_progress(index, runtime.shard)
         self._rearm(runtime.shard)
 
     def _unload(self, index: int) -> None:
         self._epochs.pop(index, None)
+        self._behind.pop(index, None)
         runtime = self._runtimes.pop(index, None)
         if runtime is not None:
             runtime.shard.close()
@@ -373,8 +479,9 @@ class Coordinator(Generic[ShardT]):
             self._load(index, partition.leader_epoch)
 
     async def close(self) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
+        for alarm in (self._alarm, self._held_alarm):
+            if alarm is not None:
+                alarm.cancel()
         loads = list(self._loads.values())
         for each in loads:
             each.cancel()

@@ -32,6 +32,7 @@ def group_coordinator(
         GROUP_FRAMING,
         Codec(group.offsets_topic_compression_codec),
         group.offsets_load_buffer_size,
+        group.offsets_commit_timeout_ms,
     )
     return Coordinator(broker, topic, new_shard)
 
@@ -49,5 +50,7 @@ def transaction_coordinator(
         TRANSACTION_FRAMING,
         Codec.NONE,
         settings.transaction.transaction_state_log_load_buffer_size,
+        # Deviation: Kafka waits for as long as the transaction may take.
+        settings.network.request_timeout_ms,
     )
     return Coordinator(broker, topic, new_shard)

@@ -109,6 +109,7 @@ class Participation:
             question.transactional_id,
             lambda shard, token: question.decide(shard, token, now),
             answer,
+            is_read=question.client is not Client.ADDS_BY_WRITING,
         )
         if answers:
             return answers[0]

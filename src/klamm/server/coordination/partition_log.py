@@ -61,6 +61,11 @@ class PartitionLog:
     def commits_at_once(self) -> bool:
         return self.partition.replica_count == 1
 
+    @property
+    def is_open(self) -> bool:
+        partition = self.partition
+        return len(partition.isr) >= partition.settings.min_insync_replicas or partition.has_min_isr
+
     def fits(self, records: Sequence[CoordinatorRecord]) -> bool:
         try:
             self._encode(records)
@@ -115,11 +120,15 @@ class PartitionLog:
         )
 
     def replay(self, read_at_once: int) -> Iterator[Replayed | End | None]:
-        """Everything that is committed, in order; None where others may be served in between."""
-        partition = self.partition
-        offset = partition.log.start_offset
-        while offset < partition.high_watermark:
-            found = partition.log.read(offset, read_at_once, up_to=partition.high_watermark)
+        """Everything up to the end, in order; None where others may be served in between.
+
+        Also what is not committed yet: it will be, or this broker leads no longer. A new leader learns how far its log is
+        committed only when its followers fetch, and what clients were told stands above.
+        """
+        log = self.partition.log
+        offset = log.start_offset
+        while offset < log.end_offset:
+            found = log.read(offset, read_at_once, up_to=log.end_offset)
             if found is None:
                 return
             data = memoryview(found.read())

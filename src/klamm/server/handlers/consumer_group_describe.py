@@ -38,7 +38,7 @@ def handle(request: ConsumerGroupDescribeRequest, call: Call) -> Message | Parke
         (group_id, lambda shard, token, name=group_id: shard.consumer.describe(name, token=token))
         for group_id in request.group_ids
     ]
-    return call.broker.groups.ask_each(questions, request, call, join)
+    return call.broker.groups.ask_each(questions, request, call, join, is_read=True)
 
 
 def _answer(group_id: str, reply: Reply) -> DescribedGroup:

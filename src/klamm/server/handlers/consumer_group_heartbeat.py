@@ -28,6 +28,8 @@ def handle(request: ConsumerGroupHeartbeatRequest, call: Call) -> Message | Park
         lambda shard, token: shard.consumer.heartbeat(
             request, client, version=call.version, token=token, now=call.now
         ),
+        # It asks itself before it writes: a heartbeat that finds all well keeps the session.
+        is_read=True,
     )
 
 

@@ -39,7 +39,7 @@ def handle(request: DescribeGroupsRequest, call: Call) -> Message | Parked:
         (group_id, lambda shard, token, name=group_id: shard.describe_classic(name, token=token))
         for group_id in request.groups
     ]
-    return call.broker.groups.ask_each(questions, request, call, join)
+    return call.broker.groups.ask_each(questions, request, call, join, is_read=True)
 
 
 def fail(request: DescribeGroupsRequest, error: ApiError, version: int) -> DescribeGroupsResponse:

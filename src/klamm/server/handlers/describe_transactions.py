@@ -33,6 +33,7 @@ def handle(request: DescribeTransactionsRequest, call: Call) -> Message | Parked
                 _state(name, reply) for name, reply in zip(names, replies, strict=True)
             ]
         ),
+        is_read=True,
     )
 
 

@@ -8,16 +8,13 @@ from __future__ import annotations
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from klamm.server.call import Call, Message
-from klamm.server.network.connection import Parked
 
 
-def handle(request: HeartbeatRequest, call: Call) -> Message | Parked:
+def handle(request: HeartbeatRequest, call: Call) -> Message:
     if not request.group_id:
         raise ApiError(ErrorCode.INVALID_GROUP_ID)
-    return call.broker.groups.ask(
+    return call.broker.groups.look(
         request.group_id,
-        request,
-        call,
         lambda shard, token: shard.classic.heartbeat(request, token=token, now=call.now),
     )
 

@@ -51,7 +51,7 @@ def handle(request: OffsetFetchRequest, call: Call) -> Message | Parked:
         return _response(request, found, call.version)
 
     questions = [(asked.group_id, partial(fetch, asked)) for asked in groups]
-    return call.broker.groups.ask_each(questions, request, call, join)
+    return call.broker.groups.ask_each(questions, request, call, join, is_read=True)
 
 
 def _only_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:

@@ -76,7 +76,7 @@ class StraightCommit:
             )
 
         try:
-            if not self._broker.groups.write_one(commit.group_id, decide, now.wall):
+            if not self._broker.groups.write_one(commit.group_id, decide, now):
                 return None
         except ApiError:
             return None

@@ -105,7 +105,7 @@ class ClassicGroups:
         assignments = None
         if member.member_id == group.leader_id and group.state is not STABLE:
             assignments = {a.member_id: bytes(a.assignment) for a in request.assignments}
-            if not self._shard.fits([group.record(assignments)]):
+            if not self._shard.room.fits([group.record(assignments)]):
                 # Kafka's words for it. The others go on waiting for an assignment that can be written down.
                 raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
         self.rounds.synced(group, member)

@@ -104,8 +104,13 @@ class ConsumerGroups:
         step = Step(group, before, after, claimed, now, draft.records)
         self.balancing.subscribe(step, waits_for_regex=True)
         self.balancing.balance(step)
-        self.accept(step, dissolved, draft)
         configs = self._configs(group.group_id)
+        if member_id in group.members:
+            # It lives, whether or not its next step can be written down.
+            self.keep_session(group.group_id, member_id, configs.session_timeout_ms, now.monotonic)
+        if draft.records:
+            self._shard.check_open()
+        self.accept(step, dissolved, draft)
         self.keep_session(group.group_id, member_id, configs.session_timeout_ms, now.monotonic)
         draft.reply(token, heartbeat_answer(request, step, configs.heartbeat_interval_ms))
         return draft.outcome()
@@ -219,6 +224,7 @@ class ConsumerGroups:
         group = self.find(request.group_id)
         if group is None:
             raise _not_found(request.group_id)
+        self._shard.check_open()
         draft = Draft()
         if request.instance_id is None:
             member = group.known_member(request.member_id)
