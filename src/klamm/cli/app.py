@@ -50,7 +50,9 @@ SECTIONS: dict[str, dict[str, Command]] = {
             "klamm.cli.group.command", "List, describe, reset and delete groups, watch their lag."
         ),
         "txn": Command("klamm.cli.txn.command", "List, describe and abort transactions."),
-        "cluster": Command("klamm.cli.cluster", "Say who is in the cluster."),
+        "cluster": Command(
+            "klamm.cli.cluster.command", "Run a cluster on this machine; say who is in one."
+        ),
     },
     "Process": {
         "pipeline": Command(

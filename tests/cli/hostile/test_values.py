@@ -30,6 +30,11 @@ LINES: dict[Words, Words] = {
     ("pipeline", "plan"): ("pipeline.yaml",),
     ("pipeline", "run"): ("pipeline.yaml",),
     ("pipeline", "replay"): ("pipeline.yaml", "--from", "earliest"),
+    # Elsewhere than where the user's own may be.
+    ("cluster", "create"): ("--no-start", "--dir", "made"),
+    ("cluster", "start"): ("--dir", "nowhere"),
+    ("cluster", "stop"): ("--dir", "nowhere"),
+    ("cluster", "destroy"): ("--dir", "nowhere"),
     ("log", "dump"): (".",),
     ("log", "verify"): (".",),
     ("protocol", "show"): ("FetchRequest", "12"),
@@ -112,6 +117,7 @@ def nowhere(tmp_path_factory: pytest.TempPathFactory, broker: str) -> Iterator[N
         patch.setitem(sys.modules, "pyspark", None)
         patch.setattr("klamm.server.process.serve", lambda settings, announce: 0)
         patch.setattr("klamm.cli.demo.command._klamm", lambda: ["false"])
+        patch.setattr("klamm.cli.cluster.local._SERVE", "raise SystemExit(1)")
         Path("pipeline.yaml").write_text(PIPELINE)
         assert run(["topic", "create", TOPIC, "-b", broker], Stdout.PIPE).code == 0
         yield

@@ -1,8 +1,6 @@
-"""`klamm cluster`: who is in the cluster."""
+"""`klamm cluster info`: who is in the cluster."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from klamm.cli.connect import (
     ANSWER_TIMEOUT_S,
@@ -13,24 +11,10 @@ from klamm.cli.connect import (
     Properties,
     answer,
     cluster_metadata,
-    command_group,
-    run_typer,
 )
 from klamm.cli.output import Format, Row, format_or_default, show
 
-app = command_group("Say who is in the cluster.")
 
-
-def run(arguments: Sequence[str]) -> int:
-    return run_typer(app, "cluster", arguments)
-
-
-@app.callback()
-def _group() -> None:
-    """A group of one command stays a group: `klamm cluster info`."""
-
-
-@app.command()
 def info(
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP, properties: Properties = None, output: Output = None
 ) -> None:

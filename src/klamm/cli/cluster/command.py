@@ -1,0 +1,23 @@
+"""`klamm cluster`: the commands. Each is a file of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from klamm.cli.cluster.create import create
+from klamm.cli.cluster.destroy import destroy
+from klamm.cli.cluster.info import info
+from klamm.cli.cluster.start import start
+from klamm.cli.cluster.stop import stop
+from klamm.cli.connect import command_group, run_typer
+
+app = command_group("Run a cluster on this machine; say who is in one.")
+app.command()(create)
+app.command()(start)
+app.command()(stop)
+app.command()(destroy)
+app.command()(info)
+
+
+def run(arguments: Sequence[str]) -> int:
+    return run_typer(app, "cluster", arguments)
