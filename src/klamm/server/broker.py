@@ -115,7 +115,7 @@ class Broker:
     def follow(self, image: ClusterImage, delta: Delta) -> Iterator[None]:
         """The cluster's metadata moved on: follow it, step by step, before who changed it is answered."""
         now = self.clock.now()
-        self.metadata_answers.forget()
+        self.metadata_answers.follow(delta)
         for topic in delta.deleted_topics:
             removed = self.replicas.remove_topic(topic)
             # Nobody may append to what is no longer there, also between two steps.

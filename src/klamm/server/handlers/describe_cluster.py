@@ -14,14 +14,15 @@ from klamm.protocol.messages.describe_cluster import (
 )
 from klamm.server.authorized import CLUSTER_OPERATIONS, NOT_ASKED
 from klamm.server.call import Call
-from klamm.server.metadata.addresses import addresses_for
+from klamm.server.metadata.addresses import addresses_for, any_broker, controller_addresses
 
 _BROKERS = 1
 _CONTROLLERS = 2
 
 
 def handle(request: DescribeClusterRequest, call: Call) -> DescribeClusterResponse:
-    broker = call.context
+    node = call.context
+    image = node.image
     here = _CONTROLLERS if call.connection.listener.is_controller else _BROKERS
     if request.endpoint_type not in (_BROKERS, _CONTROLLERS):
         raise ApiError(
@@ -34,13 +35,30 @@ def handle(request: DescribeClusterRequest, call: Call) -> DescribeClusterRespon
             ErrorCode.MISMATCHED_ENDPOINT_TYPE,
             f"The request was sent to an endpoint of the wrong type: {kind}.",
         )
+    if here == _CONTROLLERS:
+        controller_id = node.node_id
+        addresses = controller_addresses(call.connection, image)
+    else:
+        controller_id = any_broker(image, node.world.chance)
+        addresses = addresses_for(
+            call.connection,
+            image,
+            node_id=node.node_id,
+            with_fenced=request.include_fenced_brokers,
+        )
     return DescribeClusterResponse(
         endpoint_type=here,
-        cluster_id=broker.image.cluster_id,
-        controller_id=broker.node_id,
+        cluster_id=image.cluster_id,
+        controller_id=controller_id,
         brokers=[
-            DescribeClusterBroker(broker_id=b.node_id, host=b.host, port=b.port, rack=b.rack)
-            for b in addresses_for(call.connection, broker.image, node_id=broker.node_id)
+            DescribeClusterBroker(
+                broker_id=each.node_id,
+                host=each.host,
+                port=each.port,
+                rack=each.rack,
+                is_fenced=each.is_fenced,
+            )
+            for each in addresses
         ],
         cluster_authorized_operations=(
             CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.controller.names import problem_of_name
-from klamm.metadata.image import ClusterImage, TopicImage
+from klamm.metadata.image import NO_LEADER, ClusterImage, PartitionImage, TopicImage
 from klamm.protocol.messages.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -17,11 +17,12 @@ from klamm.protocol.messages.describe_topic_partitions import (
 from klamm.server.authorized import NOT_ASKED, TOPIC_OPERATIONS
 from klamm.server.call import Call, Steps
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
-from klamm.server.metadata.metadata_answers import offline_replicas
+from klamm.server.metadata.metadata_answers import offline_replicas, why_no_leader
 
 
 def handle(request: DescribeTopicPartitionsRequest, call: Call) -> Steps:
     image = call.broker.image
+    listener = call.connection.listener.name
     limit = call.broker.settings.network.max_request_partition_size_limit
     left = max(1, min(request.response_partition_limit, limit))
     response = DescribeTopicPartitionsResponse()
@@ -38,7 +39,7 @@ def handle(request: DescribeTopicPartitionsRequest, call: Call) -> Steps:
         if topic is None:
             response.topics.append(_unknown(name))
             continue
-        response.topics.append(_describe(image, topic, first, first + left))
+        response.topics.append(_describe(image, topic, listener, first, first + left))
         shown = min(len(topic.partitions), first + left)
         left -= max(0, shown - first)
         if shown < len(topic.partitions):
@@ -84,7 +85,7 @@ def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
 
 
 def _describe(
-    image: ClusterImage, topic: TopicImage, first: int, end: int
+    image: ClusterImage, topic: TopicImage, listener: str, first: int, end: int
 ) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
         name=topic.name,
@@ -92,17 +93,24 @@ def _describe(
         is_internal=topic.name in INTERNAL_TOPICS,
         topic_authorized_operations=TOPIC_OPERATIONS,
         partitions=[
-            DescribeTopicPartitionsResponsePartition(
-                error_code=ErrorCode.NONE if state.leader >= 0 else ErrorCode.LEADER_NOT_AVAILABLE,
-                partition_index=index,
-                leader_id=state.leader,
-                leader_epoch=state.leader_epoch,
-                replica_nodes=list(state.replicas),
-                isr_nodes=list(state.isr),
-                eligible_leader_replicas=list(state.elr),
-                last_known_elr=list(state.last_known_elr),
-                offline_replicas=offline_replicas(image, state.replicas),
-            )
+            _describe_partition(image, index, state, listener)
             for index, state in enumerate(topic.partitions[first:end], start=first)
         ],
+    )
+
+
+def _describe_partition(
+    image: ClusterImage, index: int, state: PartitionImage, listener: str
+) -> DescribeTopicPartitionsResponsePartition:
+    error = why_no_leader(image, state, listener)
+    return DescribeTopicPartitionsResponsePartition(
+        error_code=error,
+        partition_index=index,
+        leader_id=NO_LEADER if error else state.leader,
+        leader_epoch=state.leader_epoch,
+        replica_nodes=list(state.replicas),
+        isr_nodes=list(state.isr),
+        eligible_leader_replicas=list(state.elr),
+        last_known_elr=list(state.last_known_elr),
+        offline_replicas=offline_replicas(image, state, listener),
     )

@@ -25,7 +25,7 @@ from klamm.protocol.messages.metadata import (
 )
 from klamm.server.authorized import CLUSTER_OPERATIONS, NOT_ASKED
 from klamm.server.call import Call, EncodedBody, Steps
-from klamm.server.metadata.addresses import addresses_for
+from klamm.server.metadata.addresses import addresses_for, any_broker
 from klamm.server.metadata.metadata_answers import encode_topic, splice_topics, unknown_topic
 
 # Before, a request can hold an id but must not.
@@ -81,18 +81,19 @@ def _answer(request: MetadataRequest, call: Call) -> Steps:
     image = call.broker.image
     version = call.version
     with_operations = version >= 8 and request.include_topic_authorized_operations
+    listener = call.connection.listener.name
     answers = call.broker.metadata_answers
     topics: list[bytes] = []
     if request.topics is None or (version == 0 and not request.topics):
         for number, topic in enumerate(image.topics_by_name.values()):
-            topics.append(answers.topic(image, topic, version, with_operations))
+            topics.append(answers.topic(image, topic, listener, version, with_operations))
             if number % _STEP == 0:
                 yield
     else:
         for number, asked in enumerate(_distinct(request.topics)):
             known = _find(image, asked)
             if known is not None:
-                topics.append(answers.topic(image, known, version, with_operations))
+                topics.append(answers.topic(image, known, listener, version, with_operations))
             else:
                 name, error = _why_unknown(asked)
                 unknown = unknown_topic(
@@ -136,6 +137,6 @@ def _without_topics(call: Call, with_operations: bool) -> MetadataResponse:
             for b in addresses_for(call.connection, broker.image, node_id=broker.node_id)
         ],
         cluster_id=broker.image.cluster_id,
-        controller_id=broker.node_id,
+        controller_id=any_broker(broker.image, broker.world.chance),
         cluster_authorized_operations=CLUSTER_OPERATIONS if with_operations else NOT_ASKED,
     )

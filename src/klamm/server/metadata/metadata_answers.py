@@ -1,4 +1,4 @@
-"""Encoded answers to Metadata, one per topic and version, kept until the cluster's metadata changes.
+"""Encoded answers to Metadata, one per topic, listener and version, kept until the topic or a broker changes.
 
 Clients ask for the same topics again and again; a topic of ten partitions is encoded once and copied ever after.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from klamm.base.errors import ErrorCode
 from klamm.base.ids import ZERO_UUID, Uuid
-from klamm.metadata.image import ClusterImage, TopicImage
+from klamm.metadata.delta import Delta
+from klamm.metadata.effects import MIGRATING_DIRECTORY
+from klamm.metadata.image import NO_LEADER, BrokerImage, ClusterImage, PartitionImage, TopicImage
 from klamm.protocol.compile import encode
 from klamm.protocol.messages.metadata import (
     MetadataResponse,
@@ -19,24 +21,39 @@ from klamm.server.authorized import NOT_ASKED, TOPIC_OPERATIONS
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 
 _FIRST_FLEXIBLE = 9
+_FIRST_WITH_LISTENER_NOT_FOUND = 6
 
 
 class MetadataAnswers:
     def __init__(self) -> None:
-        self._topics: dict[tuple[str, int, bool], bytes] = {}
+        self._topics: dict[str, dict[tuple[str, int, bool], bytes]] = {}
 
-    def forget(self) -> None:
-        self._topics.clear()
+    def follow(self, delta: Delta) -> None:
+        """The metadata changed. A change of one topic leaves the answers about the others."""
+        if delta.changed_brokers:
+            self._topics.clear()
+            return
+        for change in delta.topics.values():
+            for topic in (change.before, change.after):
+                if topic is not None:
+                    self._topics.pop(topic.name, None)
 
     def topic(
-        self, image: ClusterImage, topic: TopicImage, version: int, with_operations: bool
+        self,
+        image: ClusterImage,
+        topic: TopicImage,
+        listener: str,
+        version: int,
+        with_operations: bool,
     ) -> bytes:
-        key = (topic.name, version, with_operations)
-        found = self._topics.get(key)
+        answers = self._topics.setdefault(topic.name, {})
+        key = (listener, version, with_operations)
+        found = answers.get(key)
         if found is None:
-            found = self._topics[key] = encode_topic(
-                describe_topic(image, topic, with_operations), version
+            described = describe_topic(
+                image, topic, listener, version=version, with_operations=with_operations
             )
+            found = answers[key] = encode_topic(described, version)
         return found
 
 
@@ -69,7 +86,7 @@ def _tail_size(version: int) -> int:
 
 
 def describe_topic(
-    image: ClusterImage, topic: TopicImage, with_operations: bool
+    image: ClusterImage, topic: TopicImage, listener: str, *, version: int, with_operations: bool
 ) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         name=topic.name,
@@ -77,23 +94,67 @@ def describe_topic(
         is_internal=topic.name in INTERNAL_TOPICS,
         topic_authorized_operations=TOPIC_OPERATIONS if with_operations else NOT_ASKED,
         partitions=[
-            MetadataResponsePartition(
-                error_code=ErrorCode.NONE if state.leader >= 0 else ErrorCode.LEADER_NOT_AVAILABLE,
-                partition_index=index,
-                leader_id=state.leader,
-                leader_epoch=state.leader_epoch,
-                replica_nodes=list(state.replicas),
-                isr_nodes=list(state.isr),
-                offline_replicas=offline_replicas(image, state.replicas),
-            )
+            _describe_partition(image, index, state, listener, version)
             for index, state in enumerate(topic.partitions)
         ],
     )
 
 
-def offline_replicas(image: ClusterImage, replicas: tuple[int, ...]) -> list[int]:
-    brokers = image.brokers
-    return [id for id in replicas if id not in brokers or brokers[id].is_fenced]
+def _describe_partition(
+    image: ClusterImage, index: int, state: PartitionImage, listener: str, version: int
+) -> MetadataResponsePartition:
+    replicas, isr = list(state.replicas), list(state.isr)
+    error = why_no_leader(image, state, listener)
+    if error is ErrorCode.LISTENER_NOT_FOUND and version < _FIRST_WITH_LISTENER_NOT_FOUND:
+        error = ErrorCode.LEADER_NOT_AVAILABLE
+    if version == 0:
+        # The oldest clients stumble over replicas that they cannot connect to.
+        replicas = [each for each in replicas if _is_reachable(image, each, listener)]
+        isr = [each for each in isr if _is_reachable(image, each, listener)]
+        is_complete = len(replicas) == len(state.replicas) and len(isr) == len(state.isr)
+        if error is ErrorCode.NONE and not is_complete:
+            error = ErrorCode.REPLICA_NOT_AVAILABLE
+    has_leader = error in (ErrorCode.NONE, ErrorCode.REPLICA_NOT_AVAILABLE)
+    return MetadataResponsePartition(
+        error_code=error,
+        partition_index=index,
+        leader_id=state.leader if has_leader else NO_LEADER,
+        leader_epoch=state.leader_epoch,
+        replica_nodes=replicas,
+        isr_nodes=isr,
+        offline_replicas=offline_replicas(image, state, listener),
+    )
+
+
+def why_no_leader(image: ClusterImage, state: PartitionImage, listener: str) -> ErrorCode:
+    """NONE where there is one that a client of this listener can connect to."""
+    leader = image.brokers.get(state.leader)
+    if leader is None:
+        return ErrorCode.LEADER_NOT_AVAILABLE
+    if leader.endpoint(listener) is None:
+        return ErrorCode.LISTENER_NOT_FOUND
+    return ErrorCode.NONE
+
+
+def offline_replicas(image: ClusterImage, state: PartitionImage, listener: str) -> list[int]:
+    directories = state.directories or (ZERO_UUID,) * len(state.replicas)
+    return [
+        replica
+        for replica, directory in zip(state.replicas, directories, strict=True)
+        if not _is_reachable(image, replica, listener)
+        or not _is_online(image.brokers[replica], directory)
+    ]
+
+
+def _is_reachable(image: ClusterImage, broker_id: int, listener: str) -> bool:
+    broker = image.brokers.get(broker_id)
+    return broker is not None and not broker.is_fenced and broker.endpoint(listener) is not None
+
+
+def _is_online(broker: BrokerImage, directory: Uuid) -> bool:
+    """One that nobody has named yet counts; a broker that names no directories has them all."""
+    is_unnamed = directory in (ZERO_UUID, MIGRATING_DIRECTORY)
+    return is_unnamed or not broker.directories or directory in broker.directories
 
 
 def unknown_topic(
