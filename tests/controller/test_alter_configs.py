@@ -94,7 +94,6 @@ REFUSED = [
         40,
         f"Invalid value x for configuration retention.ms: {NOT_A_LONG}",
     ),
-    (BROKER, "2", "log.retention.ms", "5", 42, "Unexpected broker id, expected 1, but received 2"),
     (BROKER, "x", "log.retention.ms", "5", 42, "Node id must be an integer, but it is: x"),
     (BROKER, "1", "num.partitions", "5", 42, f"{DYNAMICALLY}: [num.partitions]"),
     (BROKER, "", "num.partitions", "5", 42, f"{DYNAMICALLY}: [num.partitions]"),
@@ -291,7 +290,6 @@ def test_only_a_broker_hears_of_a_value_that_did_not_change(machine):
             "Cannot set the log level of root to FOO as it is not a supported log level. "
             "Valid log levels are DEBUG, ERROR, FATAL, INFO, TRACE, WARN",
         ),
-        ("2", "root", SET, "INFO", 42, "Unexpected node id. Expected 1, but received 2"),
         ("", "root", SET, "INFO", 42, "Node id must be an integer, but it is: "),
         ("1", "root", DELETE, None, 42, "Removing the log level of the root logger is not allowed"),
         (

@@ -25,19 +25,16 @@ _LEVELS = ("DEBUG", "ERROR", "FATAL", "INFO", "TRACE", "WARN")
 _ROOT_LOGGER = "root"
 
 
-def check_resource(context: Context, key: ConfigKey, *, times: int) -> None:
+def check_resource(key: ConfigKey, *, times: int) -> None:
     """`times`: how often the request names it."""
     if times > 1:
         raise _bad_request("Each resource must appear at most once.")
     if key.resource_type not in ResourceType._value2member_map_:
         raise unknown_resource(key)
-    name, node_id = key.resource_name, context.settings.node.node_id
-    is_one_broker = key.resource_type == ResourceType.BROKER and name != ""
-    if is_one_broker and _node_id(name) != node_id:
-        raise _bad_request(f"Unexpected broker id, expected {node_id}, but received {name}")
-    is_logger = key.resource_type == ResourceType.BROKER_LOGGER
-    if is_logger and _node_id(name) != node_id:
-        raise _bad_request(f"Unexpected node id. Expected {node_id}, but received {name}")
+    is_one_broker = key.resource_type == ResourceType.BROKER and key.resource_name != ""
+    if is_one_broker or key.resource_type == ResourceType.BROKER_LOGGER:
+        # That it is the broker that was asked, this one has seen to itself.
+        _node_id(key.resource_name)
 
 
 def unknown_resource(key: ConfigKey) -> ApiError:

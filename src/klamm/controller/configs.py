@@ -50,7 +50,7 @@ def alter_incrementally(
             error_message=None, resource_type=key.resource_type, resource_name=key.resource_name
         )
         try:
-            config_rules.check_resource(context, key, times=keys[key])
+            config_rules.check_resource(key, times=keys[key])
             changes = _incremental_changes(context.image, key, resource.configs)
             records += _alter(context, key, changes)
         except ApiError as error:
@@ -72,7 +72,7 @@ def alter(context: Context, request: AlterConfigsRequest) -> Decision[AlterConfi
         try:
             if key.resource_type == ResourceType.BROKER_LOGGER:
                 raise config_rules.unknown_resource(key)
-            config_rules.check_resource(context, key, times=keys[key])
+            config_rules.check_resource(key, times=keys[key])
             config_rules.check_names(config.name for config in resource.configs)
             config_rules.check_values({each.name: each.value for each in resource.configs})
             changes: Changes = {each.name: each.value for each in resource.configs}

@@ -51,6 +51,25 @@ def test_a_config_is_set_and_given_its_default_back(
     expect(client, topic, "retention.ms", "604800000", DEFAULT)
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "reason"),
+    [
+        (BROKER, "log.retention.ms", "Unexpected broker id, expected 1, but received 2"),
+        (
+            ResourceType.BROKER_LOGGER,
+            "root",
+            "Unexpected node id. Expected 1, but received 2",
+        ),
+    ],
+)
+def test_configs_of_another_broker_are_to_be_changed_there(
+    client: WireClient, kind: int, name: str, reason: str
+) -> None:
+    answer = change(client, kind, "2", Change(name, "5"))
+
+    assert (answer.error_code, answer.error_message) == (ErrorCode.INVALID_REQUEST, reason)
+
+
 def test_lists_grow_and_shrink(client: WireClient, topic: Topic) -> None:
     change(client, ResourceType.TOPIC, topic.name, Change("cleanup.policy", "compact", APPEND))
     expect(client, topic, "cleanup.policy", "delete,compact", DYNAMIC_TOPIC)

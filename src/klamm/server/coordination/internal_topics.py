@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from klamm.base.errors import ErrorCode
+from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.settings.broker import Settings
 from klamm.protocol.messages.create_topics import (
     CreatableTopic,
@@ -89,7 +89,11 @@ class InternalTopics:
     async def _create(self, name: str) -> bool:
         topic = declaration(name, self._broker.settings)
         assert topic is not None
-        response = await self._broker.controller.ask(CreateTopicsRequest(topics=[topic]))
+        try:
+            response = await self._broker.controller.ask(CreateTopicsRequest(topics=[topic]))
+        except ApiError as e:
+            log.warning("cannot create the topic %s: %s", name, e)
+            return False
         (result,) = response.topics
         if result.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
             log.warning("cannot create the topic %s: %s", name, result.error_message)

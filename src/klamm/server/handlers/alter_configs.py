@@ -5,6 +5,8 @@ The controller decides; the answer waits until its records are committed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from klamm.base.errors import ApiError
 from klamm.protocol.messages.alter_configs import (
     AlterConfigsRequest,
@@ -13,22 +15,46 @@ from klamm.protocol.messages.alter_configs import (
 )
 from klamm.server.call import Call
 from klamm.server.heavy.portions import refuse_too_many
+from klamm.server.metadata.config_resources import refused_here
 
 
 async def handle(request: AlterConfigsRequest, call: Call) -> AlterConfigsResponse:
     refuse_too_many(sum(1 + len(resource.configs) for resource in request.resources))
-    return await call.context.controller.ask(request)
+    if call.connection.listener.is_controller:
+        return await call.context.controller.ask(request)
+    refused = refused_here(request.resources, call.context.node_id)
+    asked = AlterConfigsRequest(
+        resources=[each for at, each in enumerate(request.resources) if at not in refused],
+        validate_only=request.validate_only,
+    )
+    answers: Iterator[AlterConfigsResourceResponse] = iter(())
+    if asked.resources or not refused:
+        answers = iter((await call.context.controller.ask(asked)).responses)
+    return AlterConfigsResponse(
+        responses=[
+            _refused(each.resource_type, each.resource_name, refused[at])
+            if at in refused
+            else next(answers)
+            for at, each in enumerate(request.resources)
+        ]
+    )
 
 
 def fail(request: AlterConfigsRequest, error: ApiError, version: int) -> AlterConfigsResponse:
     return AlterConfigsResponse(
         responses=[
-            AlterConfigsResourceResponse(
-                resource_type=resource.resource_type,
-                resource_name=resource.resource_name,
-                error_code=error.code,
-                error_message=error.message,
-            )
+            _refused(resource.resource_type, resource.resource_name, error)
             for resource in request.resources
         ]
+    )
+
+
+def _refused(
+    resource_type: int, resource_name: str, error: ApiError
+) -> AlterConfigsResourceResponse:
+    return AlterConfigsResourceResponse(
+        resource_type=resource_type,
+        resource_name=resource_name,
+        error_code=error.code,
+        error_message=error.message,
     )
