@@ -181,3 +181,26 @@ async def test_cluster_and_features_are_described(address: str) -> None:
 
     assert [node.node_id for node in cluster.nodes] == [1]
     assert features["transaction.version"] == 2
+
+
+async def test_leaders_that_lead_as_they_should_are_not_elected_again(
+    address: str, make_topic: MakeTopic
+) -> None:
+    topic = await make_topic()
+
+    async with admin_of(address) as admin:
+        asked = await admin.partitions.elect_leaders([TopicPartition(topic, 0)])
+        everything = await admin.partitions.elect_leaders()
+
+    error = asked[TopicPartition(topic, 0)]
+    assert error is not None
+    assert error.code == ErrorCode.ELECTION_NOT_NEEDED
+    assert everything == {}
+
+
+async def test_quorum_of_one_is_led_by_its_voter(address: str) -> None:
+    async with admin_of(address) as admin:
+        quorum = await admin.quorum()
+
+    assert [each.node_id for each in quorum.voters] == [quorum.leader_id]
+    assert quorum.voters[0].end_offset >= quorum.high_watermark > 0

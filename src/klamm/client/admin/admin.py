@@ -1,4 +1,4 @@
-"""Admin as its users see it: topics, configs, groups, records, transactions, and the cluster itself.
+"""Admin as its users see it: topics, partitions, configs, groups, records, transactions, and the cluster itself.
 
     async with Admin("localhost:9092") as admin:
         await admin.topics.create("orders", partitions=6)
@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Self
 
-from klamm.client.admin.cluster import ClusterAdmin, ClusterDescription
+from klamm.client.admin.cluster import ClusterAdmin, ClusterDescription, QuorumDescription
 from klamm.client.admin.configs import ConfigAdmin
 from klamm.client.admin.groups import GroupAdmin
+from klamm.client.admin.partitions import PartitionAdmin
 from klamm.client.admin.records import RecordAdmin
 from klamm.client.admin.topics import TopicAdmin
 from klamm.client.admin.transactions import TransactionAdmin
@@ -34,6 +35,7 @@ class Admin:
             bootstrap, settings or ClusterSettings(client_id="klamm-admin"), environment
         )
         self.topics = TopicAdmin(self._cluster)
+        self.partitions = PartitionAdmin(self._cluster)
         self.configs = ConfigAdmin(self._cluster)
         self.groups = GroupAdmin(self._cluster)
         self.records = RecordAdmin(self._cluster)
@@ -55,3 +57,11 @@ class Admin:
     async def features(self) -> dict[str, int]:
         """The finalized level of each feature."""
         return await self._about_cluster.features()
+
+    async def quorum(self) -> QuorumDescription:
+        """Who holds the metadata, and how far each of them is."""
+        return await self._about_cluster.quorum()
+
+    async def unregister_broker(self, broker_id: int) -> None:
+        """Forget a broker that will not come back."""
+        await self._about_cluster.unregister(broker_id)

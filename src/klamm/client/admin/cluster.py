@@ -1,9 +1,10 @@
-"""The cluster itself: its id, its brokers, its features."""
+"""The cluster itself: its id, its brokers, its features, its quorum."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from klamm.base.ids import METADATA_TOPIC
 from klamm.client.cluster import Cluster
 from klamm.client.environment import Address
 from klamm.client.errors import check
@@ -12,12 +13,40 @@ from klamm.protocol.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
+from klamm.protocol.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumRequestPartitionData,
+    DescribeQuorumRequestTopicData,
+    DescribeQuorumResponse,
+    ReplicaState,
+)
+from klamm.protocol.messages.unregister_broker import (
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
+)
 
 
 class ClusterDescription(NamedTuple):
     cluster_id: str
     controller_id: int | None
     nodes: tuple[Node, ...]
+
+
+class QuorumReplica(NamedTuple):
+    """How far a node has the metadata log; times in milliseconds, -1 where nobody knows."""
+
+    node_id: int
+    end_offset: int
+    last_fetch: int
+    last_caught_up: int
+
+
+class QuorumDescription(NamedTuple):
+    leader_id: int
+    epoch: int
+    high_watermark: int
+    voters: tuple[QuorumReplica, ...]
+    observers: tuple[QuorumReplica, ...]
 
 
 class ClusterAdmin:
@@ -40,3 +69,41 @@ class ClusterAdmin:
             return dict(connection.features)
 
         return await self._cluster.persist(attempt)
+
+    async def quorum(self) -> QuorumDescription:
+        partition = DescribeQuorumRequestPartitionData(partition_index=0)
+        topic = DescribeQuorumRequestTopicData(topic_name=METADATA_TOPIC, partitions=[partition])
+        request = DescribeQuorumRequest(topics=[topic])
+
+        async def attempt() -> QuorumDescription:
+            answer = await self._cluster.ask_any(request, DescribeQuorumResponse)
+            check(answer.error_code, answer.error_message)
+            (found,) = answer.topics[0].partitions
+            check(found.error_code, found.error_message)
+            return QuorumDescription(
+                found.leader_id,
+                found.leader_epoch,
+                found.high_watermark,
+                tuple(map(_replica, found.current_voters)),
+                tuple(map(_replica, found.observers)),
+            )
+
+        return await self._cluster.persist(attempt)
+
+    async def unregister(self, broker_id: int) -> None:
+        async def attempt() -> None:
+            answer = await self._cluster.ask_any(
+                UnregisterBrokerRequest(broker_id=broker_id), UnregisterBrokerResponse
+            )
+            check(answer.error_code, answer.error_message)
+
+        await self._cluster.persist(attempt)
+
+
+def _replica(state: ReplicaState) -> QuorumReplica:
+    return QuorumReplica(
+        state.replica_id,
+        state.log_end_offset,
+        state.last_fetch_timestamp,
+        state.last_caught_up_timestamp,
+    )
