@@ -72,6 +72,7 @@ class UnexpectedOffset(ApiError):
             ErrorCode.UNKNOWN_SERVER_ERROR,
             f"Cannot append offset {offset} to a log that ends at {end}.",
         )
+        self.offset = offset
 
 
 class DamagedLog(ApiError):

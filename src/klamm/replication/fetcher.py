@@ -1,0 +1,425 @@
+"""ReplicaFetcher: what a follower asks of one leader, and what becomes of the answer.
+
+Pure but for the logs it appends to: it has no socket and no clock. The shell sends `request`, hands each part of the answer
+to `take`, and does what the Outcome asks for: cut a log, or find out where the leader's begins and ends.
+
+It is the client of a fetch session (KIP-227). The leader remembers what was asked, so a request names only what changed since:
+a partition with nothing new costs nothing, on either side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import Enum, auto
+from functools import partial
+from typing import Protocol, cast
+
+from klamm.base.clock import Ms
+from klamm.base.deadlines import Deadlines
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.ids import TopicPartition, Uuid
+from klamm.base.settings.replication import ReplicationSettings
+from klamm.log.log import Log
+from klamm.log.results import UnexpectedOffset
+from klamm.log.validation import Writable
+from klamm.protocol.messages.fetch import (
+    EpochEndOffset,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    ForgottenTopic,
+    PartitionData,
+    ReplicaState,
+)
+from klamm.replication.fetch_sessions import INITIAL_EPOCH, NO_SESSION
+
+_MAX_EPOCH = 2**31 - 1
+_NO_EPOCH = -1
+# Deviation: Kafka waits replica.fetch.backoff.ms after any error. A leader that has not heard yet that it leads, as after the
+# creation of a topic, knows it a moment later: the first pauses are short, and each is twice as long as the one before.
+_FIRST_PAUSE_MS: Ms = 20
+_SHORT_PAUSES = frozenset(
+    [
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
+    ]
+)
+
+# A newer leader may know codes that we do not.
+_CODES: dict[int, ErrorCode] = {int(each): each for each in ErrorCode}
+_NOTHING = bytearray()
+
+Key = tuple[Uuid, int]
+
+
+class Follower(Protocol):
+    """A partition whose leader is another broker."""
+
+    @property
+    def name(self) -> TopicPartition: ...
+    @property
+    def topic_id(self) -> Uuid: ...
+    @property
+    def log(self) -> Log: ...
+    @property
+    def leader_epoch(self) -> int: ...
+    @property
+    def high_watermark(self) -> int: ...
+
+    def append_fetched(
+        self, data: Writable, *, leader_epoch: int, high_watermark: int, log_start: int, now: Ms
+    ) -> None:
+        """Continue the log, which may be with nothing, and follow the leader's watermarks."""
+
+    def restart_at(self, offset: int, leader_epoch: int, now: Ms) -> None:
+        """Forget the whole log and begin anew at the offset."""
+
+
+class State(Enum):
+    FETCHING = auto()
+    # Until its pause is over, or until metadata say something new.
+    DELAYED = auto()
+    # Until the shell has done what an Outcome asked for.
+    WAITING = auto()
+
+
+class Outcome(Enum):
+    """What the shell does about the answer for one partition."""
+
+    TAKEN = auto()
+    # It answers a question that nobody asks any more.
+    DROPPED = auto()
+    DELAYED = auto()
+    # The log goes another way than the leader's: cut it at `Fetched.cut_at`, then `resume`.
+    TRUNCATE = auto()
+    # Nothing of ours is in the leader's log: ask where that begins and ends, then `located`.
+    LOCATE = auto()
+    # Our own disk failed, or the partition is no longer ours to append to.
+    GONE = auto()
+
+
+class Fetched:
+    """One partition that is fetched, and what its leader's session was told of it."""
+
+    __slots__ = (
+        "asked_epoch",
+        "asked_offset",
+        "asked_start",
+        "cut_at",
+        "error",
+        "in_session",
+        "key",
+        "leader_epoch",
+        "log",
+        "partition",
+        "pauses",
+        "state",
+    )
+
+    def __init__(self, partition: Follower) -> None:
+        self.partition = partition
+        self.log = partition.log
+        self.leader_epoch = partition.leader_epoch
+        self.key: Key = (partition.topic_id, partition.name.partition)
+        self.state = State.FETCHING
+        self.in_session = False
+        self.asked_offset = self.asked_start = -1
+        # The last epoch that we said we have.
+        self.asked_epoch = _NO_EPOCH
+        self.pauses = 0
+        self.cut_at = -1
+        # The last one that the leader or the log answered with, for who tells people.
+        self.error = ErrorCode.NONE
+
+    def ask(self, max_bytes: int) -> FetchPartition:
+        log = self.log
+        self.asked_offset = log.end_offset
+        self.asked_start = log.start_offset
+        latest = log.epochs.latest
+        self.asked_epoch = _NO_EPOCH if latest is None else latest
+        return FetchPartition(
+            partition=self.key[1],
+            current_leader_epoch=self.leader_epoch,
+            fetch_offset=self.asked_offset,
+            last_fetched_epoch=self.asked_epoch,
+            log_start_offset=self.asked_start,
+            partition_max_bytes=max_bytes,
+        )
+
+
+class ReplicaFetcher:
+    """The partitions that one connection to one leader fetches."""
+
+    def __init__(self, replica_id: int, settings: ReplicationSettings) -> None:
+        self._replica_id = replica_id
+        self._settings = settings
+        self._partitions: dict[Key, Fetched] = {}
+        self._delays: Deadlines[Key] = Deadlines()
+        self._session_id = NO_SESSION
+        self._session_epoch = INITIAL_EPOCH
+        # What the session must be told: those that ask for something else than before, and those that are gone from it.
+        self._changed: dict[Key, Fetched] = {}
+        self._forgotten: dict[Key, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._partitions)
+
+    def __iter__(self) -> Iterator[Fetched]:
+        return iter(self._partitions.values())
+
+    # -- which partitions ---------------------------------------------------------------------------------------------
+
+    def add(self, partition: Follower) -> None:
+        """Fetch it from where its log ends, in its present epoch."""
+        fetched = Fetched(partition)
+        old = self._partitions.get(fetched.key)
+        if old is not None:
+            fetched.in_session = old.in_session
+            self._delays.cancel(fetched.key)
+        elif fetched.key in self._forgotten:
+            del self._forgotten[fetched.key]
+            fetched.in_session = True
+        self._partitions[fetched.key] = fetched
+        self._changed[fetched.key] = fetched
+
+    def remove(self, partition: Follower) -> None:
+        fetched = self._partitions.pop((partition.topic_id, partition.name.partition), None)
+        if fetched is not None:
+            self._leave_out(fetched)
+            self._delays.cancel(fetched.key)
+
+    def find(self, partition: Follower) -> Fetched | None:
+        return self._partitions.get((partition.topic_id, partition.name.partition))
+
+    def started_later(self, partition: Follower) -> None:
+        """Retention moved the log's start: the leader wants to know."""
+        fetched = self.find(partition)
+        if fetched is not None and fetched.state is State.FETCHING:
+            self._changed[fetched.key] = fetched
+
+    def next_pause_ends(self) -> Ms | None:
+        return self._delays.next
+
+    def _leave_out(self, fetched: Fetched) -> None:
+        """The session must not go on with it."""
+        self._changed.pop(fetched.key, None)
+        if fetched.in_session:
+            fetched.in_session = False
+            self._forgotten[fetched.key] = None
+
+    # -- asking ---------------------------------------------------------------------------------------------------------
+
+    def request(self, broker_epoch: int, now: Ms) -> FetchRequest | None:
+        """What to ask now; None if there is nothing to fetch."""
+        for key in self._delays.due(now):
+            self.resume(self._partitions[key])
+        wanted: Iterable[Fetched]
+        if self._session_id == NO_SESSION or self._session_epoch == INITIAL_EPOCH:
+            wanted = [each for each in self if each.state is State.FETCHING]
+            if not wanted:
+                return None
+            self._forgotten.clear()
+        else:
+            wanted = self._changed.values()
+        settings = self._settings
+        request = FetchRequest(
+            replica_state=ReplicaState(self._replica_id, broker_epoch),
+            max_wait_ms=self._max_wait(now),
+            min_bytes=settings.fetch_min_bytes,
+            max_bytes=settings.fetch_response_max_bytes,
+            session_id=self._session_id,
+            session_epoch=self._session_epoch,
+            topics=self._topics(wanted),
+            forgotten_topics_data=self._take_forgotten(),
+        )
+        self._changed.clear()
+        return request
+
+    def _max_wait(self, now: Ms) -> Ms:
+        """Not longer than until a partition's pause is over: who waits for it would wait for the whole answer."""
+        wait = self._settings.fetch_wait_max_ms
+        ends = self._delays.next
+        return wait if ends is None else min(wait, max(ends - now, 1))
+
+    def _topics(self, wanted: Iterable[Fetched]) -> list[FetchTopic]:
+        max_bytes = self._settings.fetch_max_bytes
+        topics: dict[Uuid, FetchTopic] = {}
+        for each in wanted:
+            topic_id = each.key[0]
+            topic = topics.get(topic_id)
+            if topic is None:
+                topic = topics[topic_id] = FetchTopic(topic_id=topic_id, partitions=[])
+            topic.partitions.append(each.ask(max_bytes))
+            each.in_session = True
+        return list(topics.values())
+
+    def _take_forgotten(self) -> list[ForgottenTopic]:
+        if not self._forgotten:
+            return []
+        topics: dict[Uuid, list[int]] = {}
+        for topic_id, index in self._forgotten:
+            topics.setdefault(topic_id, []).append(index)
+        self._forgotten.clear()
+        return [ForgottenTopic(topic_id=each, partitions=topics[each]) for each in topics]
+
+    # -- the answer -----------------------------------------------------------------------------------------------------
+
+    def lost(self) -> None:
+        """No answer came. What the leader's session knows is not known: begin anew."""
+        self._session_epoch = INITIAL_EPOCH
+
+    def answered(self, response: FetchResponse) -> ErrorCode:
+        """The answer as a whole; `take` sees to its parts. An error is one of the session, which begins anew."""
+        if response.error_code:
+            if response.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND:
+                self._session_id = NO_SESSION
+            self._session_epoch = INITIAL_EPOCH
+            return _CODES.get(response.error_code, ErrorCode.UNKNOWN_SERVER_ERROR)
+        if response.session_id == NO_SESSION:
+            self._session_id = NO_SESSION
+            self._session_epoch = INITIAL_EPOCH
+        elif self._session_epoch == INITIAL_EPOCH:
+            self._session_id = response.session_id
+            self._session_epoch = 1
+        else:
+            self._session_epoch = (
+                1 if self._session_epoch == _MAX_EPOCH else self._session_epoch + 1
+            )
+        return ErrorCode.NONE
+
+    def parts(self, response: FetchResponse) -> Iterator[tuple[Fetched, PartitionData]]:
+        """The answer's partitions, those that nobody fetches any more left out."""
+        for topic in response.responses:
+            for data in topic.partitions:
+                fetched = self._partitions.get((topic.topic_id, data.partition_index))
+                if fetched is not None:
+                    yield fetched, data
+
+    def take(self, fetched: Fetched, data: PartitionData, now: Ms) -> Outcome:
+        """Append what came for one partition, or say what else is to be done."""
+        log = fetched.log
+        if (
+            fetched.asked_offset != log.end_offset
+            or fetched.leader_epoch != fetched.partition.leader_epoch
+            or fetched.state is not State.FETCHING
+        ):
+            # It was told what we did not hear. Only a new session makes it say all of it again.
+            self._session_epoch = INITIAL_EPOCH
+            return Outcome.DROPPED
+        if data.error_code:
+            code = _CODES.get(data.error_code, ErrorCode.UNKNOWN_SERVER_ERROR)
+            return self._refused(fetched, code, now)
+        if data.diverging_epoch.end_offset >= 0:
+            return self._diverged(fetched, data.diverging_epoch, now)
+        try:
+            self._append(fetched, data, now)
+        except ApiError as e:
+            return self._not_appended(fetched, e.code, now)
+        fetched.pauses = 0
+        if fetched.asked_offset != log.end_offset or fetched.asked_start != log.start_offset:
+            self._changed[fetched.key] = fetched
+        return Outcome.TAKEN
+
+    def _append(self, fetched: Fetched, data: PartitionData, now: Ms) -> None:
+        # Frames of peers lie in memory of their own, which may be written to.
+        records = cast(Writable, data.records or _NOTHING)
+        append = partial(
+            fetched.partition.append_fetched,
+            records,
+            leader_epoch=fetched.leader_epoch,
+            high_watermark=data.high_watermark,
+            log_start=data.log_start_offset,
+            now=now,
+        )
+        try:
+            append()
+        except UnexpectedOffset as e:
+            if fetched.log.start_offset != fetched.log.end_offset:
+                raise
+            # The leader's log starts within this batch (DeleteRecords), and ours at that very offset.
+            fetched.partition.restart_at(e.offset, fetched.leader_epoch, now)
+            append()
+
+    def _refused(self, fetched: Fetched, error: ErrorCode, now: Ms) -> Outcome:
+        fetched.error = error
+        if error is ErrorCode.OFFSET_OUT_OF_RANGE:
+            self._wait(fetched)
+            return Outcome.LOCATE
+        self.delay(fetched, now)
+        return Outcome.DELAYED
+
+    def _not_appended(self, fetched: Fetched, error: ErrorCode, now: Ms) -> Outcome:
+        fetched.error = error
+        if error in (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER):
+            self.remove(fetched.partition)
+            return Outcome.GONE
+        if error is ErrorCode.FENCED_LEADER_EPOCH:
+            self._session_epoch = INITIAL_EPOCH
+            return Outcome.DROPPED
+        self.delay(fetched, now)
+        return Outcome.DELAYED
+
+    def _diverged(self, fetched: Fetched, leaders: EpochEndOffset, now: Ms) -> Outcome:
+        fetched.cut_at = truncation_offset(fetched.log, leaders.epoch, leaders.end_offset)
+        latest = fetched.log.epochs.entries[-1:]
+        if fetched.cut_at >= fetched.log.end_offset and not (
+            latest and latest[0].start_offset >= fetched.log.end_offset
+        ):
+            # Nothing would change, and so it would go on for ever.
+            fetched.error = ErrorCode.UNKNOWN_SERVER_ERROR
+            self.delay(fetched, now)
+            return Outcome.DELAYED
+        self._wait(fetched)
+        return Outcome.TRUNCATE
+
+    def located(self, fetched: Fetched, start: int, end: int) -> Outcome:
+        """Where the leader's log starts and ends. TRUNCATE: down to its end; LOCATE: begin anew at `cut_at`."""
+        if end < fetched.log.end_offset:
+            fetched.cut_at = end
+            return Outcome.TRUNCATE
+        if start > fetched.log.end_offset:
+            fetched.cut_at = start
+            return Outcome.LOCATE
+        return Outcome.TAKEN
+
+    # -- pauses ---------------------------------------------------------------------------------------------------------
+
+    def _wait(self, fetched: Fetched) -> None:
+        fetched.state = State.WAITING
+        self._leave_out(fetched)
+
+    def delay(self, fetched: Fetched, now: Ms) -> None:
+        """Leave it out for a while."""
+        longest = self._settings.fetch_backoff_ms
+        pause = longest
+        if fetched.error in _SHORT_PAUSES:
+            pause = min(longest, _FIRST_PAUSE_MS << min(fetched.pauses, 16))
+            fetched.pauses += 1
+        fetched.state = State.DELAYED
+        self._leave_out(fetched)
+        self._delays.set(fetched.key, now + pause)
+
+    def resume(self, fetched: Fetched) -> None:
+        """Fetch it again, from where its log ends now."""
+        if self._partitions.get(fetched.key) is fetched:
+            fetched.state = State.FETCHING
+            self._changed[fetched.key] = fetched
+
+
+def truncation_offset(log: Log, leader_epoch: int, leader_end: int) -> int:
+    """Where to cut, when the leader's largest epoch not above our last one ends at `leader_end`.
+
+    If we do not have that epoch we cut where our largest below it ends, and ask again.
+    """
+    ours = log.epochs.end_offset_for(leader_epoch, log.end_offset)
+    if ours is None:
+        return min(leader_end, log.end_offset)
+    our_epoch, our_end = ours
+    if our_epoch != leader_epoch:
+        return min(our_end, log.end_offset)
+    return min(our_end, leader_end, log.end_offset)
