@@ -16,7 +16,7 @@ from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
 from klamm.base.ids import Uuid
 from klamm.base.settings.topic import TopicSettings
 from klamm.log import checkpoints, recovery, validation
-from klamm.log.disk import Disk
+from klamm.log.disk import Disk, File
 from klamm.log.flush import Durability, Flush
 from klamm.log.landmarks import Landmarks
 from klamm.log.reading import Reader
@@ -475,24 +475,30 @@ class Log:
         """Forget producers that were silent for too long."""
         return self.producers.expire(now, self._producer_expiry_ms)
 
-    def truncate_to(self, offset: int, now: int = 0) -> None:
+    def truncate_to(self, offset: int, now: int = 0, *, sync: bool = True) -> File | None:
         """Forget every batch that reaches to the offset or beyond. Rare, and it waits for the disk.
 
-        The caller writes its checkpoint of recovery points before it appends again: an old one that is too high would
-        take new bytes for safe ones.
+        Not if `sync` is False: then the caller forces the file that is returned to disk. Either way it writes its
+        checkpoint of recovery points before it appends again: an old one that is too high would take new bytes for
+        safe ones.
         """
         if offset >= self.end_offset:
-            return
+            # An epoch in which we led without a record is not part of the history.
+            self.epochs.truncate_from_end(self.end_offset)
+            return None
         if offset < self._segments.first_offset:
             self.truncate_fully_and_start_at(offset, now)
-            return
-        offset = self._segments.cut(offset, now)
+            return None
+        offset, file = self._segments.cut(offset, now)
+        if file is not None and sync:
+            file.fsync()
         self.end_offset = offset
         self.epochs.truncate_from_end(offset)
         self.producers = recovery.reload_producers(
             self._disk, self.directory, self._segments.since(0), offset
         )
         self._after_truncation(offset)
+        return file
 
     def truncate_fully_and_start_at(self, offset: int, now: int = 0) -> None:
         """Forget everything; the next offset is this one. Waits for the disk, as `truncate_to` does."""

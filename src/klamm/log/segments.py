@@ -104,11 +104,12 @@ class Segments:
         self._list.append(self.active)
         return self.activate(now)
 
-    def cut(self, offset: int, now: int) -> int:
-        """Forget every batch that reaches to the offset or beyond, for good; returns the first offset forgotten.
+    def cut(self, offset: int, now: int) -> tuple[int, File | None]:
+        """Forget every batch that reaches to the offset or beyond; returns the first offset forgotten.
 
-        It is forced to disk at once, the newest first: if a crash brought back some of the old batches among the new
-        ones, nothing in the files would tell them apart.
+        And the file that was cut, to be forced to disk before anything is appended. Whole segments go for good at once,
+        the newest first: if a crash brought back some of the old batches among the new ones, nothing in the files would
+        tell them apart.
         """
         while len(self._list) > 1 and self._list[-1].base_offset > offset:
             self._list.pop().remove()
@@ -118,10 +119,9 @@ class Segments:
         self.activate(now)
         found = self.active.find(offset)
         if found is None:
-            return offset
+            return offset, None
         self.active.cut(found.header.base_offset, found.position)
-        self.active.file.fsync()
-        return min(found.header.base_offset, offset)
+        return min(found.header.base_offset, offset), self.active.file
 
     def restart(self, offset: int, now: int) -> None:
         """Forget everything and begin anew at the offset, for good."""

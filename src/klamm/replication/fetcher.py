@@ -228,7 +228,7 @@ class ReplicaFetcher:
             wanted = self._changed.values()
         settings = self._settings
         request = FetchRequest(
-            replica_state=ReplicaState(self._replica_id, broker_epoch),
+            replica_state=ReplicaState(replica_id=self._replica_id, replica_epoch=broker_epoch),
             max_wait_ms=self._max_wait(now),
             min_bytes=settings.fetch_min_bytes,
             max_bytes=settings.fetch_response_max_bytes,

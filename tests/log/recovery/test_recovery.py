@@ -508,6 +508,34 @@ def test_truncation_cuts_time_and_aborted_transactions():
     assert log.first_unstable_offset == 0
 
 
+def test_truncation_forgets_an_epoch_that_wrote_nothing():
+    log = a_log(MemoryDisk())
+    append(log, a_batch(), epoch=1)
+    log.epochs.assign(2, log.end_offset)
+
+    log.truncate_to(log.end_offset)
+
+    assert log.epochs.entries == ((1, 0),)
+
+
+def test_a_cut_whose_sync_is_left_to_the_caller_is_safe_when_that_is_done():
+    for seed in range(30):
+        disk = MemoryDisk()
+        log = a_log(disk)
+        append_all(log, *[b"old"] * 6)
+        flush(log)
+        cut = log.truncate_to(3, sync=False)
+        assert cut is not None
+        cut.fsync()
+        append_all(log, b"new", b"new")
+        disk.crash(Random(seed))
+
+        kept = list(values_of(crashed(disk, log.recovery_point)).values())
+
+        assert kept[:3] == [b"old"] * 3
+        assert kept[3:] in ([], [b"new"], [b"new", b"new"])
+
+
 def test_truncation_before_the_log_begins_it_anew():
     log = a_log(MemoryDisk(), log_start_offset=100)
     append_all(log, b"a")
