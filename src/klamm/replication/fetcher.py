@@ -14,7 +14,7 @@ from enum import Enum, auto
 from functools import partial
 from typing import Protocol, cast
 
-from klamm.base.clock import Ms
+from klamm.base.clock import Ms, Now
 from klamm.base.deadlines import Deadlines
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition, Uuid
@@ -73,11 +73,11 @@ class Follower(Protocol):
 
     def append_fetched(
         self, data: Writable, *, leader_epoch: int, high_watermark: int, log_start: int, now: Ms
-    ) -> None:
-        """Continue the log, which may be with nothing, and follow the leader's watermarks."""
+    ) -> bool:
+        """Continue the log, perhaps with nothing, and follow the leader's watermarks; True if our high one rose."""
+        ...
 
-    def restart_at(self, offset: int, leader_epoch: int, now: Ms) -> None:
-        """Forget the whole log and begin anew at the offset."""
+    def truncate_fully_and_start_at(self, offset: int, leader_epoch: int) -> None: ...
 
 
 class State(Enum):
@@ -92,6 +92,8 @@ class Outcome(Enum):
     """What the shell does about the answer for one partition."""
 
     TAKEN = auto()
+    # Taken, and more of the log is committed than before.
+    COMMITTED = auto()
     # It answers a question that nobody asks any more.
     DROPPED = auto()
     DELAYED = auto()
@@ -110,6 +112,7 @@ class Fetched:
         "asked_epoch",
         "asked_offset",
         "asked_start",
+        "begins_anew",
         "cut_at",
         "error",
         "in_session",
@@ -133,6 +136,8 @@ class Fetched:
         self.asked_epoch = _NO_EPOCH
         self.pauses = 0
         self.cut_at = -1
+        # Not cut, but emptied: it begins at `cut_at`.
+        self.begins_anew = False
         # The last one that the leader or the log answered with, for who tells people.
         self.error = ErrorCode.NONE
 
@@ -300,7 +305,7 @@ class ReplicaFetcher:
                 if fetched is not None:
                     yield fetched, data
 
-    def take(self, fetched: Fetched, data: PartitionData, now: Ms) -> Outcome:
+    def take(self, fetched: Fetched, data: PartitionData, now: Now) -> Outcome:
         """Append what came for one partition, or say what else is to be done."""
         log = fetched.log
         if (
@@ -313,19 +318,19 @@ class ReplicaFetcher:
             return Outcome.DROPPED
         if data.error_code:
             code = _CODES.get(data.error_code, ErrorCode.UNKNOWN_SERVER_ERROR)
-            return self._refused(fetched, code, now)
+            return self._refused(fetched, code, now.monotonic)
         if data.diverging_epoch.end_offset >= 0:
-            return self._diverged(fetched, data.diverging_epoch, now)
+            return self._diverged(fetched, data.diverging_epoch, now.monotonic)
         try:
-            self._append(fetched, data, now)
+            is_more_committed = self._append(fetched, data, now.wall)
         except ApiError as e:
-            return self._not_appended(fetched, e.code, now)
+            return self._not_appended(fetched, e.code, now.monotonic)
         fetched.pauses = 0
         if fetched.asked_offset != log.end_offset or fetched.asked_start != log.start_offset:
             self._changed[fetched.key] = fetched
-        return Outcome.TAKEN
+        return Outcome.COMMITTED if is_more_committed else Outcome.TAKEN
 
-    def _append(self, fetched: Fetched, data: PartitionData, now: Ms) -> None:
+    def _append(self, fetched: Fetched, data: PartitionData, now: Ms) -> bool:
         # Frames of peers lie in memory of their own, which may be written to.
         records = cast(Writable, data.records or _NOTHING)
         append = partial(
@@ -337,13 +342,13 @@ class ReplicaFetcher:
             now=now,
         )
         try:
-            append()
+            return append()
         except UnexpectedOffset as e:
             if fetched.log.start_offset != fetched.log.end_offset:
                 raise
             # The leader's log starts within this batch (DeleteRecords), and ours at that very offset.
-            fetched.partition.restart_at(e.offset, fetched.leader_epoch, now)
-            append()
+            fetched.partition.truncate_fully_and_start_at(e.offset, fetched.leader_epoch)
+            return append()
 
     def _refused(self, fetched: Fetched, error: ErrorCode, now: Ms) -> Outcome:
         fetched.error = error
@@ -365,6 +370,7 @@ class ReplicaFetcher:
         return Outcome.DELAYED
 
     def _diverged(self, fetched: Fetched, leaders: EpochEndOffset, now: Ms) -> Outcome:
+        fetched.begins_anew = False
         fetched.cut_at = truncation_offset(fetched.log, leaders.epoch, leaders.end_offset)
         latest = fetched.log.epochs.entries[-1:]
         if fetched.cut_at >= fetched.log.end_offset and not (
@@ -378,14 +384,14 @@ class ReplicaFetcher:
         return Outcome.TRUNCATE
 
     def located(self, fetched: Fetched, start: int, end: int) -> Outcome:
-        """Where the leader's log starts and ends. TRUNCATE: down to its end; LOCATE: begin anew at `cut_at`."""
-        if end < fetched.log.end_offset:
-            fetched.cut_at = end
-            return Outcome.TRUNCATE
-        if start > fetched.log.end_offset:
-            fetched.cut_at = start
-            return Outcome.LOCATE
-        return Outcome.TAKEN
+        """Where the leader's log starts and ends, of one that could not be fetched from: cut ours, or go on."""
+        ours = fetched.log.end_offset
+        if start <= ours <= end:
+            return Outcome.TAKEN
+        # Down to the leader's end; or, if all of ours is gone there already, with nothing from its start on.
+        fetched.begins_anew = end >= ours
+        fetched.cut_at = start if fetched.begins_anew else end
+        return Outcome.TRUNCATE
 
     # -- pauses ---------------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,9 @@ Two writers of one file would take each other's temporary file away, and the old
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from klamm.log.disk import File
 from klamm.server.world.ports import Workers
 from klamm.storage.log_directories import Checkpoint
 
@@ -22,6 +25,21 @@ class Checkpointer:
         """Where nothing may happen before it is written. Rare: the loop waits for the disk."""
         self._worker.run_now(checkpoint.write)
 
+    async def sync(self, files: Sequence[File], checkpoints: Sequence[Checkpoint]) -> None:
+        """Files that were cut, and what is written down of them then."""
+        await self._worker.run(_sync, files, checkpoints)
+
+    def settle(self) -> None:
+        """The loop waits until all that was asked for is written."""
+        self._worker.run_now(lambda: None)
+
     async def close(self) -> None:
         """Returns when all that was asked for is written."""
         await self._worker.close()
+
+
+def _sync(files: Sequence[File], checkpoints: Sequence[Checkpoint]) -> None:
+    for file in files:
+        file.fsync()
+    for checkpoint in checkpoints:
+        checkpoint.write()
