@@ -165,16 +165,22 @@ def downgrade(
     now: Now,
     *,
     must_rebalance: bool,
-) -> None:
-    """`group` may be a copy that a member has been replaced in. The classic group takes its place at once."""
+) -> bool:
+    """`group` may be a copy that a member has been replaced in. The classic group takes its place at once.
+
+    False, and nothing has changed, if there is no room for its record: it stands in one, however many members it has.
+    """
     classic = _classic_group(group, left, shard.image, now)
-    draft.records.extend(group.tombstones())
-    draft.records.append(classic.record(classic.assignments()))
+    written = [*group.tombstones(), classic.record(classic.assignments())]
+    if not shard.room.fits([*draft.records, *written]):
+        return False
+    draft.records.extend(written)
     shard.groups[group.group_id] = classic
     for member in classic.members.values():
         shard.classic.rounds.keep_session(member, now.monotonic)
     if must_rebalance:
         shard.classic.rounds.prepare(classic, draft, now)
+    return True
 
 
 def _classic_group(

@@ -293,7 +293,7 @@ class Offsets:
                         partition_index=asked.partition_index, error_code=code
                     )
                 )
-        return Outcome(records, ((token, response),))
+        return Outcome(records, ((token, response),), if_too_large=ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def tombstones(self, group_id: str) -> list[CoordinatorRecord]:
         """What removes all offsets of a group, those of open transactions too."""

@@ -6,7 +6,7 @@ what was committed, by whichever kind of group. Groups of all kinds have one nam
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Set
+from collections.abc import Hashable, Iterable, Sequence, Set
 from typing import Protocol
 
 from klamm.base.chance import Chance
@@ -104,6 +104,11 @@ class GroupShard:
     def close(self) -> None:
         self.groups.clear()
 
+    def check_fits(self, records: Sequence[CoordinatorRecord]) -> None:
+        """Before what is not written down changes: what does not fit is one client's affair. Kafka's word for it."""
+        if records and not self.room.fits(records):
+            raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+
     # Requests about groups of all kinds.
 
     def list_groups(self, states: Set[str], kinds: Set[str]) -> list[ListedGroup]:
@@ -136,7 +141,11 @@ class GroupShard:
             raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
         group.check_delete()
         records = (*self.offsets.tombstones(group_id), *group.tombstones())
-        return Outcome(records, ((token, DeletableGroupResult(group_id=group_id)),))
+        return Outcome(
+            records,
+            ((token, DeletableGroupResult(group_id=group_id)),),
+            if_too_large=ErrorCode.UNKNOWN_SERVER_ERROR,
+        )
 
     def check_invariants(self) -> None:
         for group_id, group in self.groups.items():

@@ -15,8 +15,9 @@ from klamm.protocol.records.control import read_end_marker
 from klamm.protocol.records.reader import Record, read_records
 from klamm.replication.partition import ACKS_ALL, Partition
 
-# What a batch takes besides its records.
+# What a batch takes besides its records, and a record at most besides its key and value: the bounds that Kafka counts with.
 _BATCH_OVERHEAD = 61
+_RECORD_OVERHEAD = 21
 
 
 class End(NamedTuple):
@@ -35,7 +36,7 @@ class Replayed(NamedTuple):
 class PartitionLog:
     """Implements coordinator.runtime.PartitionWriter."""
 
-    __slots__ = ("_appended", "_codec", "_framing", "partition")
+    __slots__ = ("_appended", "_codec", "_fitting", "_framing", "partition")
 
     def __init__(
         self,
@@ -48,6 +49,8 @@ class PartitionLog:
         self._framing = framing
         self._codec = codec
         self._appended = appended
+        # What was asked about last and fits, and its bytes: mostly it comes to be written next.
+        self._fitting: tuple[Sequence[CoordinatorRecord], list[tuple[bytes, bytes | None]]] = [], []
 
     @property
     def high_watermark(self) -> int:
@@ -68,7 +71,7 @@ class PartitionLog:
 
     def fits(self, records: Sequence[CoordinatorRecord]) -> bool:
         try:
-            self._encode(records)
+            self._fitting = records, self._encode(records)
         except ApiError:
             return False
         return True
@@ -77,7 +80,10 @@ class PartitionLog:
         self, records: Sequence[CoordinatorRecord], producer: Producer | None, now: Ms
     ) -> int:
         first = self.end_offset
-        encoded = self._encode(records)
+        asked, encoded = self._fitting
+        # A list may have grown since.
+        if asked is not records or len(encoded) != len(records):
+            encoded = self._encode(records)
         if len(encoded) == 1 and producer is None and self._codec is Codec.NONE:
             batch = build_single(*encoded[0], now)
         else:
@@ -97,7 +103,7 @@ class PartitionLog:
             except ValueError as e:
                 # Requests have room for longer names than records.
                 raise ApiError(ErrorCode.RECORD_LIST_TOO_LARGE, str(e)) from None
-            room -= len(key) + len(value or b"")
+            room -= _RECORD_OVERHEAD + len(key) + len(value or b"")
             if room < 0:
                 raise ApiError(ErrorCode.RECORD_LIST_TOO_LARGE)
             encoded.append((key, value))

@@ -56,6 +56,18 @@ def topics_of(counts: Mapping[str, int]) -> dict[str, TopicImage]:
     return {name: TopicImage(name, topic_id(name), (one,) * n) for name, n in counts.items()}
 
 
+class RoomWithout:
+    """There is room for everything but records of one kind."""
+
+    is_open = True
+
+    def __init__(self, key: type) -> None:
+        self._key = key
+
+    def fits(self, records: Sequence[CoordinatorRecord]) -> bool:
+        return not any(isinstance(record.key, self._key) for record in records)
+
+
 class Room:
     def __init__(self, topics: Mapping[str, int] | None = None, **settings: Any) -> None:
         self.settings = GroupSettings(**{"group_consumer_assignment_interval_ms": 0, **settings})

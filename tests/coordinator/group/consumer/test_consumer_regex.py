@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coordinator.group.consumer.consumer_room import GROUP, Consumer, Room, error_of
+from coordinator.group.consumer.consumer_room import GROUP, Consumer, Room, RoomWithout, error_of
 from klamm.base.errors import ErrorCode
 from klamm.coordinator.group.consumer.records import ResolvedRegex
 from klamm.coordinator.group.consumer.regex import check_regex, matching
@@ -61,6 +61,18 @@ def test_the_first_heartbeat_does_not_wait_for_the_topics_and_the_next_gets_them
     assert first.assignment is not None
     assert first.assignment.topic_partitions == []
     assert room.owned("ann") == {("ta", 0), ("tb", 0)}
+
+
+def test_a_pattern_that_matches_more_than_can_be_written_matches_nothing() -> None:
+    room = Room({"t1": 1, "t2": 1})
+    room.shard.limit(RoomWithout(kinds.ConsumerGroupRegularExpressionKey))
+
+    first = room.join("ann", None, regex="t.*")
+    room.advance(0)
+    room.heartbeat("ann", first.member_epoch)
+
+    assert room.group.resolved == {}
+    assert room.owned("ann") == set()
 
 
 def test_what_a_pattern_matched_is_written_with_the_groups_new_epoch() -> None:

@@ -15,6 +15,7 @@ from coordinator.group.consumer.consumer_room import (
     Consumer,
     Places,
     Room,
+    RoomWithout,
     error_of,
     topic_id,
 )
@@ -444,6 +445,19 @@ def test_a_new_member_that_is_lost_leaves_a_classic_group_behind_too() -> None:
         old.heartbeat()
 
     assert set(classic(room).members) == {old.member_id}
+
+
+def test_a_classic_group_that_there_is_no_room_for_goes_on_as_it_is() -> None:
+    room = Room({"t": 2})
+    old, new = classic_group(room), room.consumer("new")
+    settle(room, old, new)
+    room.shard.limit(RoomWithout(GroupMetadataKey))
+
+    room.leave("new")
+    settle(room, old)
+
+    assert set(room.group.members) == {old.member_id}
+    assert room.owned(old.member_id) == {("t", 0), ("t", 1)}
 
 
 def test_the_classic_group_is_the_same_after_it_was_loaded() -> None:

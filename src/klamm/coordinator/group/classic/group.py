@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from klamm.base.clock import Ms
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
@@ -26,6 +27,7 @@ from klamm.protocol.compile import decoder
 from klamm.protocol.messages.consumer_protocol import ConsumerProtocolSubscription
 
 CONSUMER_PROTOCOL = "consumer"
+_NOBODY: Mapping[str, Member] = MappingProxyType({})
 
 # Looked through by identity: an enum's hash is slow.
 _BEFORE_REBALANCE = [each for each in State if PREPARING_REBALANCE in MAY_FOLLOW[each]]
@@ -218,7 +220,10 @@ class ClassicGroup:
 
     # Records.
 
-    def record(self, assignments: dict[str, bytes]) -> CoordinatorRecord:
+    def record(
+        self, assignments: dict[str, bytes], instead: Mapping[str, Member] = _NOBODY
+    ) -> CoordinatorRecord:
+        """With `instead` as if these had the places of the members of these ids."""
         value = GroupMetadataValue(
             protocol_type=self.protocol_type,
             generation=self.generation,
@@ -236,7 +241,7 @@ class ClassicGroup:
                     subscription=member.metadata(self.protocol),
                     assignment=assignments.get(member.member_id, NO_ASSIGNMENT),
                 )
-                for member in self.members.values()
+                for member in (instead.get(each, old) for each, old in self.members.items())
             ],
         )
         return group_metadata(self.group_id, value)

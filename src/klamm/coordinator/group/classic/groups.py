@@ -46,7 +46,9 @@ class ClassicGroups:
     def __init__(self, shard: GroupShard) -> None:
         self._shard = shard
         self.rounds = Rounds(shard.deadlines, shard.settings)
-        self._joining = Joining(self.rounds, shard.chance, shard.settings.group_max_size)
+        self._joining = Joining(
+            self.rounds, shard.chance, shard.settings.group_max_size, lambda r: shard.check_fits(r)
+        )
 
     def find(self, group_id: str) -> ClassicGroup | None:
         group = self._shard.groups.get(group_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from klamm.base.chance import Chance
 from klamm.base.clock import Now
@@ -20,6 +20,7 @@ from klamm.coordinator.group.classic.states import (
 )
 from klamm.coordinator.group.draft import Draft
 from klamm.coordinator.group.member_ids import new_member_id
+from klamm.coordinator.records.framing import CoordinatorRecord
 from klamm.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 
 # From these versions on: a new member must come again with the id that it was given; a leader can be told to leave the
@@ -69,12 +70,19 @@ class Join:
 
 
 class Joining:
-    __slots__ = ("_chance", "_max_size", "_rounds")
+    __slots__ = ("_chance", "_check_fits", "_max_size", "_rounds")
 
-    def __init__(self, rounds: Rounds, chance: Chance, max_size: int) -> None:
+    def __init__(
+        self,
+        rounds: Rounds,
+        chance: Chance,
+        max_size: int,
+        check_fits: Callable[[Sequence[CoordinatorRecord]], None],
+    ) -> None:
         self._rounds = rounds
         self._chance = chance
         self._max_size = max_size
+        self._check_fits = check_fits
 
     def join(self, join: Join, draft: Draft) -> None:
         request, group = join.request, join.group
@@ -155,17 +163,12 @@ class Joining:
         """The new process gets the place of the old one, which is fenced from now on."""
         group = join.group
         old_leader = group.leader_id
+        if group.state is STABLE and group.protocol in dict(join.protocols):
+            coming = _successor(group, old, member_id, join.protocols)
+            assignments = {**group.assignments(), member_id: old.assignment}
+            self._check_fits([group.record(assignments, {old.member_id: coming})])
         self._fence(old, draft)
-        member = Member(
-            group.group_id,
-            member_id,
-            group_instance_id=old.group_instance_id,
-            client=old.client,
-            rebalance_timeout_ms=old.rebalance_timeout_ms,
-            session_timeout_ms=old.session_timeout_ms,
-            protocols=old.protocols,
-            assignment=old.assignment,
-        )
+        member = _successor(group, old, member_id, old.protocols)
         group.replace(old, member)
         self._rounds.keep_session(member, join.now.monotonic)
         self._update(join, member)
@@ -238,6 +241,19 @@ def _read_protocols(told: Sequence[JoinGroupRequestProtocol]) -> Protocols:
     for each in told:
         protocols.setdefault(each.name, bytes(each.metadata))
     return tuple(protocols.items())
+
+
+def _successor(group: ClassicGroup, old: Member, member_id: str, protocols: Protocols) -> Member:
+    return Member(
+        group.group_id,
+        member_id,
+        group_instance_id=old.group_instance_id,
+        client=old.client,
+        rebalance_timeout_ms=old.rebalance_timeout_ms,
+        session_timeout_ms=old.session_timeout_ms,
+        protocols=protocols,
+        assignment=old.assignment,
+    )
 
 
 def _taken_over(

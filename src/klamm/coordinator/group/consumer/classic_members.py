@@ -134,9 +134,10 @@ class ClassicMembers:
         tried = step.group.copy()
         for record in draft.records:
             tried.replay(record)
-        self._groups.forget_all(group)
         left = list(tried.members.values())
-        downgrade(tried, left, self._shard, draft, step.now, must_rebalance=must_rebalance)
+        if not downgrade(tried, left, self._shard, draft, step.now, must_rebalance=must_rebalance):
+            raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        self._groups.forget_all(group)
 
     # The others.
 

@@ -137,7 +137,8 @@ class ConsumerGroups:
         return fresh, group
 
     def accept(self, step: Step, dissolved: ClassicGroup | None, draft: Draft) -> None:
-        """Nothing was refused: from here on what is not written down may change as well."""
+        """Nothing was refused: from here on what is not written down may change as well, if there is room for the records."""
+        self._shard.check_fits(draft.records)
         group_id, now = step.group.group_id, step.now.monotonic
         self.balancing.accept(step)
         if dissolved is not None:
@@ -255,9 +256,10 @@ class ConsumerGroups:
             self.forget(group_id, member.member_id)
         gone = {member.member_id for member in members}
         left = [each for each in group.members.values() if each.member_id not in gone]
-        if may_downgrade(left, self._shard.settings):
+        if may_downgrade(left, self._shard.settings) and downgrade(
+            group, left, self._shard, draft, now, must_rebalance=True
+        ):
             self.forget_all(group)
-            downgrade(group, left, self._shard, draft, now, must_rebalance=True)
             return
         for member in members:
             draft.records.extend(records.no_member(group_id, member.member_id))
@@ -287,7 +289,9 @@ class ConsumerGroups:
         if group is None:
             return NOTHING
         if alarm == "regex":
-            return Outcome(self.balancing.resolve(group, now.wall))
+            resolved = self.balancing.resolve(group, now.wall)
+            # A pattern for more topics than can be written down matches none.
+            return Outcome(resolved) if self._shard.room.fits(resolved) else NOTHING
         (member_id,) = rest
         member = group.members.get(str(member_id))
         if member is None:
