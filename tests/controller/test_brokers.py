@@ -2,6 +2,7 @@
 
 import pytest
 
+from klamm.base.clock import Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import Uuid
 from klamm.metadata.features import SUPPORTED
@@ -16,8 +17,15 @@ from klamm.protocol.messages.broker_registration import (
 )
 from klamm.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 
+_DIRECTORIES = {
+    1: [Uuid(b"directory-of-one")],
+    2: [Uuid(b"second-of-two---"), Uuid(b"first-of-two----")],
+}
 
-def registration(broker_id=1, *, previous=-1, cluster_id="cluster", features=SUPPORTED):
+
+def registration(
+    broker_id=1, *, previous=-1, cluster_id="cluster", features=SUPPORTED, directories=()
+):
     return BrokerRegistrationRequest(
         broker_id=broker_id,
         cluster_id=cluster_id,
@@ -28,13 +36,17 @@ def registration(broker_id=1, *, previous=-1, cluster_id="cluster", features=SUP
             for name, (low, high) in features.items()
         ],
         rack=None,
-        log_dirs=[Uuid(b"directory-of-two"), Uuid(b"directory-of-one")],
+        log_dirs=directories or _DIRECTORIES[broker_id],
         previous_broker_epoch=previous,
     )
 
 
-def register(machine, request):
-    return machine.do(lambda controller: controller.register_broker(request, 0))
+LATER = Now(60_000, 60_000)
+
+
+def register(machine, request, now=LATER):
+    """After the session of an earlier incarnation has ended."""
+    return machine.do(lambda controller: controller.register_broker(request, now))
 
 
 def unfence(machine, broker_id=1):
@@ -62,7 +74,7 @@ def test_a_new_broker_is_registered_fenced_with_the_offset_as_its_epoch(machine)
     assert reply.broker_epoch == broker.epoch == next_offset
     assert broker.is_fenced
     assert broker.endpoints == (Endpoint("PLAINTEXT", "localhost", 9092),)
-    assert broker.directories == (Uuid(b"directory-of-one"), Uuid(b"directory-of-two"))
+    assert broker.directories == (Uuid(b"first-of-two----"), Uuid(b"second-of-two---"))
     assert broker.features == SUPPORTED
 
 

@@ -3,14 +3,7 @@
 import pytest
 
 from klamm.base.ids import Uuid
-from klamm.controller.election import (
-    Rules,
-    not_eligible,
-    preferred,
-    unclean,
-    with_broker,
-    without_broker,
-)
+from klamm.controller.partitions.change import Election, Rules, change
 from klamm.metadata.effects import changed_partition
 from klamm.metadata.image import PartitionImage
 
@@ -31,22 +24,31 @@ def a_partition(isr, leader, *, replicas=(1, 2, 3), elr=(), last_known=()):
     )
 
 
-def leave(partition, broker, rules=WITH_ELR, dead=(), *, has_crashed=False):
-    record = without_broker(
+def changed(partition, dead=(), rules=WITH_ELR, **wanted):
+    record = change(
         TOPIC,
         0,
         partition,
-        broker,
         rules=rules,
-        is_active=lambda each: each not in (broker, *dead),
-        has_crashed=has_crashed,
+        is_acceptable=lambda _, broker: broker not in dead,
+        **wanted,
     )
     return partition if record is None else changed_partition(partition, record)
 
 
+def leave(partition, broker, rules=WITH_ELR, dead=(), *, has_crashed=False):
+    return changed(
+        partition,
+        (broker, *dead),
+        rules,
+        isr=tuple(each for each in partition.isr if each != broker),
+        crashed=broker if has_crashed else None,
+    )
+
+
 def come_back(partition, broker):
-    record = with_broker(TOPIC, 0, partition, broker)
-    return partition if record is None else changed_partition(partition, record)
+    """It alone lives."""
+    return changed(partition, [each for each in partition.replicas if each != broker])
 
 
 def test_the_next_replica_in_sync_leads_in_a_new_epoch():
@@ -153,22 +155,22 @@ def test_a_replica_outside_the_isr_waits_for_a_member():
 def test_a_partition_that_has_a_leader_stays_as_it_is():
     partition = a_partition((1, 2), 1)
 
-    assert come_back(partition, 3) is partition
+    assert changed(partition) is partition
 
 
 def test_a_crash_costs_a_broker_its_eligibility():
     partition = a_partition((), -1, elr=(1, 2), last_known=(1,))
 
-    record = not_eligible(TOPIC, 0, partition, 1)
+    assert leave(partition, 1, dead=(2,), has_crashed=True).elr == (2,)
+    assert leave(partition, 3, dead=(1, 2), has_crashed=True) is partition
 
-    assert record is not None
-    assert changed_partition(partition, record).elr == (2,)
-    assert not_eligible(TOPIC, 0, partition, 3) is None
+
+preferred = Election.PREFERRED
+unclean = Election.UNCLEAN
 
 
 def choose(kind, partition, dead=()):
-    record = kind(TOPIC, 0, partition, is_active=lambda each: each not in dead)
-    return partition if record is None else changed_partition(partition, record)
+    return changed(partition, dead, election=kind)
 
 
 def test_the_preferred_replica_takes_over_when_it_is_in_sync():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from klamm.base.errors import ApiError
 from klamm.base.ids import ZERO_UUID
-from klamm.controller.placement import place
+from klamm.controller.partitions.placement import place
 from klamm.metadata.image import BrokerImage
 
 

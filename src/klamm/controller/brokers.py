@@ -6,21 +6,20 @@ so an older incarnation can be told apart for ever.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
+from klamm.base.clock import Ms
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.controller.decision import Context, Decision
-from klamm.controller.election import Rules, not_eligible, with_broker, without_broker
-from klamm.metadata.features import ELR_VERSION
-from klamm.metadata.image import BrokerImage, ClusterImage, PartitionImage, TopicImage
+from klamm.controller.heartbeats import Heartbeats
+from klamm.controller.partitions.election import without_broker
+from klamm.metadata.image import ClusterImage
 from klamm.metadata.records.nodes import (
     BrokerEndpoint,
     BrokerFeature,
-    BrokerRegistrationChangeRecord,
     ControllerEndpoint,
     ControllerFeature,
     RegisterBrokerRecord,
     RegisterControllerRecord,
+    UnregisterBrokerRecord,
 )
 from klamm.protocol.messages.broker_registration import (
     BrokerRegistrationRequest,
@@ -30,12 +29,15 @@ from klamm.protocol.messages.controller_registration import (
     ControllerRegistrationRequest,
     ControllerRegistrationResponse,
 )
+from klamm.protocol.messages.unregister_broker import (
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
+)
 
-_UNFENCE = -1
-_FENCE = 1
-_BROKER = 4
-_TOPIC = 2
-_MIN_ISR = "min.insync.replicas"
+# The level of metadata.version (3.7-IV2) from which on brokers tell of their directories.
+_KNOWS_DIRECTORIES = 17
+# Ids below this number say something else than where a replica is: nowhere yet, lost, not known.
+_FIRST_DIRECTORY = 100
 
 
 def register_controller(
@@ -67,53 +69,64 @@ def register_controller(
 
 
 def register(
-    context: Context, request: BrokerRegistrationRequest
+    context: Context, heartbeats: Heartbeats, request: BrokerRegistrationRequest, now: Ms
 ) -> Decision[BrokerRegistrationResponse]:
-    """A broker begins fenced. What its earlier incarnation still held is taken from it first."""
+    """A broker begins fenced. What its earlier incarnation still held is taken from it first.
+
+    The same incarnation may register again, for instance when it did not hear the answer: it stays what it is.
+    """
     image = context.image
-    _check_registration(image, request)
+    earlier = image.brokers.get(request.broker_id)
+    _check_cluster(image, request)
+    is_same = earlier is not None and earlier.incarnation_id == request.incarnation_id
+    if earlier is not None and not is_same and heartbeats.is_alive(earlier, now):
+        raise ApiError(
+            ErrorCode.DUPLICATE_BROKER_REGISTRATION,
+            f"Another broker is registered with id {request.broker_id}, and its session has not ended.",
+        )
+    _check_directories(image, request)
+    _check_features(image, request)
     epoch = image.offset + 1
     records: list[object] = []
-    earlier = image.brokers.get(request.broker_id)
-    if earlier is not None:
-        records += _end_incarnation(image, earlier, request.previous_broker_epoch == earlier.epoch)
-    records.append(_registration(request, epoch))
+    record = _registration(request, epoch)
+    if earlier is not None and is_same:
+        epoch = record.broker_epoch = earlier.epoch
+        record.fenced = earlier.is_fenced
+        record.in_controlled_shutdown = earlier.in_controlled_shutdown
+        record.cordoned_log_dirs = list(earlier.cordoned_directories) or None
+    else:
+        is_clean = earlier is not None and request.previous_broker_epoch == earlier.epoch
+        records += without_broker(context, request.broker_id, has_crashed=not is_clean)
+    records.append(record)
+    heartbeats.register(request.broker_id, epoch, image.offset + len(records), now)
     return Decision(BrokerRegistrationResponse(broker_epoch=epoch), records)
 
 
-def unfence(context: Context, broker_id: int) -> Decision[None]:
-    """The broker has caught up and opened its logs: it may lead, and takes what waits for a leader."""
-    image = context.image
-    broker = image.brokers[broker_id]
-    change = BrokerRegistrationChangeRecord(
-        broker_id=broker_id, broker_epoch=broker.epoch, fenced=_UNFENCE
-    )
-    records: list[object] = [change]
-    for topic, index, partition in _partitions_of(image, broker_id):
-        if record := with_broker(topic.topic_id, index, partition, broker_id):
-            records.append(record)
-    return Decision(None, records)
+def unregister(
+    context: Context, heartbeats: Heartbeats, request: UnregisterBrokerRequest
+) -> Decision[UnregisterBrokerResponse]:
+    """A broker that will not come back is forgotten. Its replicas stay assigned to it: whoever wants them elsewhere
+    reassigns them."""
+    broker = context.image.brokers.get(request.broker_id)
+    if broker is None:
+        text = f"Broker ID {request.broker_id} is not currently registered"
+        raise ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, text)
+    # Nobody knows what it still has: it is no longer counted on.
+    records: list[object] = list(without_broker(context, broker.broker_id, has_crashed=True))
+    records.append(UnregisterBrokerRecord(broker_id=broker.broker_id, broker_epoch=broker.epoch))
+    heartbeats.forget(broker.broker_id)
+    return Decision(UnregisterBrokerResponse(error_message=None), records)
 
 
-def shut_down(context: Context, broker_id: int) -> Decision[None]:
-    """A controlled shutdown, from the announcement to the end: the broker hands over what it leads."""
-    image = context.image
-    broker = image.brokers[broker_id]
-    leaving = BrokerRegistrationChangeRecord(
-        broker_id=broker_id, broker_epoch=broker.epoch, in_controlled_shutdown=1
-    )
-    fenced = BrokerRegistrationChangeRecord(
-        broker_id=broker_id, broker_epoch=broker.epoch, fenced=_FENCE
-    )
-    return Decision(None, [leaving, *_leave(image, broker_id), fenced])
-
-
-def _check_registration(image: ClusterImage, request: BrokerRegistrationRequest) -> None:
+def _check_cluster(image: ClusterImage, request: BrokerRegistrationRequest) -> None:
     if request.cluster_id != image.cluster_id:
         raise ApiError(
             ErrorCode.INCONSISTENT_CLUSTER_ID,
             f"Expected cluster ID {image.cluster_id}, but got cluster ID {request.cluster_id}",
         )
+
+
+def _check_features(image: ClusterImage, request: BrokerRegistrationRequest) -> None:
     ranges = {each.name: each for each in request.features}
     for name, level in image.features.items():
         found = ranges.get(name)
@@ -155,46 +168,24 @@ def _registration(request: BrokerRegistrationRequest, epoch: int) -> RegisterBro
     )
 
 
-def _end_incarnation(image: ClusterImage, broker: BrokerImage, is_clean: bool) -> Iterator[object]:
-    """Fence it if nobody has yet; after a crash, do not count on what it may have lost."""
-    if not broker.is_fenced:
-        yield from _leave(image, broker.broker_id, has_crashed=not is_clean)
+def _check_directories(image: ClusterImage, request: BrokerRegistrationRequest) -> None:
+    """Each directory has an id of its own, and belongs to one broker: data was copied otherwise."""
+    if image.metadata_version < _KNOWS_DIRECTORIES:
         return
-    if not is_clean:
-        for topic, index, partition in _partitions_of(image, broker.broker_id):
-            if record := not_eligible(topic.topic_id, index, partition, broker.broker_id):
-                yield record
-
-
-def _leave(image: ClusterImage, broker_id: int, *, has_crashed: bool = False) -> Iterator[object]:
-    def is_active(other: int) -> bool:
-        found = image.brokers.get(other)
-        return other != broker_id and found is not None and found.is_active
-
-    for topic, index, partition in _partitions_of(image, broker_id):
-        record = without_broker(
-            topic.topic_id,
-            index,
-            partition,
-            broker_id,
-            rules=_rules(image, topic.name),
-            is_active=is_active,
-            has_crashed=has_crashed,
-        )
-        if record:
-            yield record
-
-
-def _partitions_of(
-    image: ClusterImage, broker_id: int
-) -> Iterator[tuple[TopicImage, int, PartitionImage]]:
-    for topic in image.topics_by_id.values():
-        for index, partition in enumerate(topic.partitions):
-            if broker_id in partition.replicas:
-                yield topic, index, partition
-
-
-def _rules(image: ClusterImage, topic: str) -> Rules:
-    own = image.config(_TOPIC, topic).get(_MIN_ISR)
-    value = own if own is not None else image.config(_BROKER, "").get(_MIN_ISR, "1")
-    return Rules(is_elr_enabled=image.features.get(ELR_VERSION, 0) > 0, min_isr=int(value))
+    wanted = request.log_dirs
+    if not wanted:
+        problem = "No directories specified in request"
+    elif any(int.from_bytes(each, "big") < _FIRST_DIRECTORY for each in wanted):
+        problem = "Reserved directory ID in request"
+    elif len(set(wanted)) != len(wanted):
+        problem = "Duplicate directory ID in request"
+    else:
+        for broker in image.brokers.values():
+            for each in broker.directories:
+                if broker.broker_id != request.broker_id and each in wanted:
+                    problem = (
+                        f"Broker {broker.broker_id} is already registered with directory {each}"
+                    )
+                    raise ApiError(ErrorCode.INVALID_REGISTRATION, problem)
+        return
+    raise ApiError(ErrorCode.INVALID_REGISTRATION, problem)

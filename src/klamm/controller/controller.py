@@ -8,11 +8,13 @@ that follows into `image`.
 from __future__ import annotations
 
 from klamm.base.chance import Chance
-from klamm.base.clock import Ms
+from klamm.base.clock import Ms, Now
 from klamm.base.settings.broker import Settings, topic_settings
 from klamm.base.settings.describe import Layers
-from klamm.controller import brokers, configs, election, features, producer_ids, topics
+from klamm.controller import brokers, configs, features, fencing, producer_ids, topics
 from klamm.controller.decision import Context, Decision
+from klamm.controller.heartbeats import NEVER, Heartbeats
+from klamm.controller.partitions import election, isr
 from klamm.metadata.image import ClusterImage
 from klamm.metadata.records.log import NoOpRecord
 from klamm.metadata.resource_type import ResourceType
@@ -21,6 +23,14 @@ from klamm.protocol.messages.allocate_producer_ids import (
     AllocateProducerIdsResponse,
 )
 from klamm.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+from klamm.protocol.messages.alter_partition import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+)
+from klamm.protocol.messages.broker_heartbeat import (
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+)
 from klamm.protocol.messages.broker_registration import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
@@ -40,80 +50,129 @@ from klamm.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from klamm.protocol.messages.unregister_broker import (
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
+)
 from klamm.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
+
+_BEGINNING = Now(0, 0)
 
 
 class Controller:
-    __slots__ = ("_chance", "_layers", "_settings", "_topic_defaults", "image")
+    __slots__ = ("_chance", "_heartbeats", "_layers", "_settings", "_topic_defaults", "image")
 
-    def __init__(self, image: ClusterImage, settings: Settings, chance: Chance) -> None:
+    def __init__(
+        self, image: ClusterImage, settings: Settings, chance: Chance, now: Now = _BEGINNING
+    ) -> None:
         self.image = image
+        self._heartbeats = Heartbeats(image, settings.node.session_timeout_ms, now.monotonic)
         self._settings = settings
         self._chance = chance
         self._layers = Layers(settings, {}, {})
         self._topic_defaults = settings.topic_defaults
 
     def create_topics(
-        self, request: CreateTopicsRequest, now: Ms
+        self, request: CreateTopicsRequest, now: Now
     ) -> Decision[CreateTopicsResponse]:
         return topics.create(self._context(now), request)
 
     def delete_topics(
-        self, request: DeleteTopicsRequest, now: Ms
+        self, request: DeleteTopicsRequest, now: Now
     ) -> Decision[DeleteTopicsResponse]:
         return topics.delete(self._context(now), request)
 
     def create_partitions(
-        self, request: CreatePartitionsRequest, now: Ms
+        self, request: CreatePartitionsRequest, now: Now
     ) -> Decision[CreatePartitionsResponse]:
         return topics.create_partitions(self._context(now), request)
 
     def elect_leaders(
-        self, request: ElectLeadersRequest, now: Ms
+        self, request: ElectLeadersRequest, now: Now
     ) -> Decision[ElectLeadersResponse]:
         return election.elect(self._context(now), request)
 
     def alter_configs(
-        self, request: AlterConfigsRequest, now: Ms
+        self, request: AlterConfigsRequest, now: Now
     ) -> Decision[AlterConfigsResponse]:
         return configs.alter(self._context(now), request)
 
     def incremental_alter_configs(
-        self, request: IncrementalAlterConfigsRequest, now: Ms
+        self, request: IncrementalAlterConfigsRequest, now: Now
     ) -> Decision[IncrementalAlterConfigsResponse]:
         return configs.alter_incrementally(self._context(now), request)
 
     def update_features(
-        self, request: UpdateFeaturesRequest, now: Ms
+        self, request: UpdateFeaturesRequest, now: Now
     ) -> Decision[UpdateFeaturesResponse]:
         return features.update(self._context(now), request)
 
     def allocate_producer_ids(
-        self, request: AllocateProducerIdsRequest, now: Ms
+        self, request: AllocateProducerIdsRequest, now: Now
     ) -> Decision[AllocateProducerIdsResponse]:
         return producer_ids.allocate(self._context(now), request)
 
     def register_controller(
-        self, request: ControllerRegistrationRequest, now: Ms
+        self, request: ControllerRegistrationRequest, now: Now
     ) -> Decision[ControllerRegistrationResponse]:
         return brokers.register_controller(self._context(now), request)
 
     def register_broker(
-        self, request: BrokerRegistrationRequest, now: Ms
+        self, request: BrokerRegistrationRequest, now: Now
     ) -> Decision[BrokerRegistrationResponse]:
-        return brokers.register(self._context(now), request)
+        return brokers.register(self._context(now), self._heartbeats, request, now.monotonic)
 
-    def unfence_broker(self, broker_id: int, now: Ms) -> Decision[None]:
-        return brokers.unfence(self._context(now), broker_id)
+    def unregister_broker(
+        self, request: UnregisterBrokerRequest, now: Now
+    ) -> Decision[UnregisterBrokerResponse]:
+        return brokers.unregister(self._context(now), self._heartbeats, request)
 
-    def shut_down_broker(self, broker_id: int, now: Ms) -> Decision[None]:
-        return brokers.shut_down(self._context(now), broker_id)
+    def heartbeat(
+        self, request: BrokerHeartbeatRequest, now: Now
+    ) -> Decision[BrokerHeartbeatResponse]:
+        return fencing.heartbeat(self._context(now), self._heartbeats, request, now.monotonic)
 
-    def keep_alive(self, now: Ms) -> Decision[None]:
+    def alter_partition(
+        self, request: AlterPartitionRequest, now: Now
+    ) -> Decision[AlterPartitionResponse]:
+        return isr.alter(self._context(now), request)
+
+    def unfence_broker(self, broker_id: int, now: Now) -> Decision[None]:
+        """The broker of this very process: it lives as long as the controller does, without heartbeats."""
+        broker = self.image.brokers[broker_id]
+        self._heartbeats.of(broker, NEVER).last_contact = NEVER
+        return Decision(None, fencing.unfence(self._context(now), broker))
+
+    def shut_down_broker(self, broker_id: int, now: Now) -> Decision[None]:
+        """A controlled shutdown, from the announcement to the end."""
+        return fencing.shut_down(self._context(now), self.image.brokers[broker_id])
+
+    def connection_lost(self, broker_id: int, now: Now) -> Decision[None]:
+        """The broker's process is gone: it need not be waited for."""
+        broker = self.image.brokers.get(broker_id)
+        if broker is None or broker.is_fenced:
+            return Decision(None)
+        return Decision(None, fencing.fence(self._context(now), broker))
+
+    # Time
+
+    @property
+    def next_wake(self) -> Ms:
+        """When `wake` has something to do, in monotonic time."""
+        return self._heartbeats.next_expiry(self.image)
+
+    def wake(self, now: Now) -> Decision[None]:
+        """One of the things that are due; more may be left, as next_wake says then."""
+        silent = self._heartbeats.first_expired(self.image, now.monotonic)
+        if silent is not None:
+            return Decision(None, fencing.fence(self._context(now), self.image.brokers[silent]))
+        return Decision(None)
+
+    def keep_alive(self, now: Now) -> Decision[None]:
         """An idle log still moves, so that everybody can see that its leader lives."""
         return Decision(None, [NoOpRecord()])
 
-    def _context(self, now: Ms) -> Context:
+    def _context(self, now: Now) -> Context:
         image = self.image
         broker = image.config(ResourceType.BROKER, str(self._settings.node.node_id))
         cluster = image.config(ResourceType.BROKER, "")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from klamm.base.chance import Chance
-from klamm.base.clock import Ms
+from klamm.base.clock import Now
 from klamm.base.settings.broker import Settings
 from klamm.base.settings.describe import Layers
 from klamm.base.settings.topic import TopicSettings
@@ -24,7 +24,7 @@ class Context:
     layers: Layers
     topic_defaults: TopicSettings
     chance: Chance
-    now: Ms
+    now: Now
 
     @property
     def settings(self) -> Settings:

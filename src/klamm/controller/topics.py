@@ -15,7 +15,7 @@ from klamm.base.ids import METADATA_TOPIC, ZERO_UUID, Uuid
 from klamm.controller import configs
 from klamm.controller.decision import Context, Decision
 from klamm.controller.names import check_new_name
-from klamm.controller.partitions import assigned_partition, placed_partitions
+from klamm.controller.partitions.creation import assigned_partition, placed_partitions
 from klamm.metadata.image import ClusterImage
 from klamm.metadata.records.topics import PartitionRecord, RemoveTopicRecord, TopicRecord
 from klamm.protocol.messages.create_partitions import (

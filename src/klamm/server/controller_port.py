@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, overload
 
-from klamm.base.clock import Ms
+from klamm.base.clock import Now
 from klamm.controller.controller import Controller
 from klamm.controller.decision import Decision
 from klamm.protocol.messages.allocate_producer_ids import (
@@ -17,6 +17,16 @@ from klamm.protocol.messages.allocate_producer_ids import (
     AllocateProducerIdsResponse,
 )
 from klamm.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+from klamm.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from klamm.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
+from klamm.protocol.messages.broker_registration import (
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+)
+from klamm.protocol.messages.controller_registration import (
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+)
 from klamm.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -28,27 +38,41 @@ from klamm.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from klamm.protocol.messages.unregister_broker import (
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
+)
 from klamm.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
 
 ControllerRequest = (
     AllocateProducerIdsRequest
     | AlterConfigsRequest
+    | AlterPartitionRequest
+    | BrokerHeartbeatRequest
+    | BrokerRegistrationRequest
+    | ControllerRegistrationRequest
     | CreatePartitionsRequest
     | CreateTopicsRequest
     | DeleteTopicsRequest
     | ElectLeadersRequest
     | IncrementalAlterConfigsRequest
+    | UnregisterBrokerRequest
     | UpdateFeaturesRequest
 )
 # What the controller does with each message.
-OPERATIONS: dict[type, Callable[[Controller, Any, Ms], Decision[Any]]] = {
+OPERATIONS: dict[type, Callable[[Controller, Any, Now], Decision[Any]]] = {
     AllocateProducerIdsRequest: Controller.allocate_producer_ids,
     AlterConfigsRequest: Controller.alter_configs,
+    AlterPartitionRequest: Controller.alter_partition,
+    BrokerHeartbeatRequest: Controller.heartbeat,
+    BrokerRegistrationRequest: Controller.register_broker,
+    ControllerRegistrationRequest: Controller.register_controller,
     CreatePartitionsRequest: Controller.create_partitions,
     CreateTopicsRequest: Controller.create_topics,
     DeleteTopicsRequest: Controller.delete_topics,
     ElectLeadersRequest: Controller.elect_leaders,
     IncrementalAlterConfigsRequest: Controller.incremental_alter_configs,
+    UnregisterBrokerRequest: Controller.unregister_broker,
     UpdateFeaturesRequest: Controller.update_features,
 }
 
@@ -74,3 +98,15 @@ class ControllerPort(Protocol):
     ) -> IncrementalAlterConfigsResponse: ...
     @overload
     async def ask(self, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse: ...
+    @overload
+    async def ask(self, request: AlterPartitionRequest) -> AlterPartitionResponse: ...
+    @overload
+    async def ask(self, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse: ...
+    @overload
+    async def ask(self, request: BrokerRegistrationRequest) -> BrokerRegistrationResponse: ...
+    @overload
+    async def ask(
+        self, request: ControllerRegistrationRequest
+    ) -> ControllerRegistrationResponse: ...
+    @overload
+    async def ask(self, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse: ...

@@ -13,13 +13,15 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
-from klamm.base.clock import Ms
+from klamm.base.clock import Ms, Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.settings.broker import Settings
 from klamm.controller.controller import Controller
 from klamm.controller.decision import Decision
+from klamm.controller.heartbeats import NEVER
 from klamm.metadata import framing
 from klamm.metadata.image import ClusterImage
 from klamm.metadata.records.log import AbortTransactionRecord
@@ -31,7 +33,10 @@ from klamm.server.loops.raft_driver import RaftDriver
 from klamm.server.world.ports import World
 
 T = TypeVar("T")
-Operation = Callable[[Controller, Ms], Decision[T]]
+Operation = Callable[[Controller, Now], Decision[T]]
+
+# What one batch of the metadata log holds at most; more than that is split. Kafka's number.
+_MAX_RECORDS_PER_BATCH = 10_000
 
 
 class _Waiting(Generic[T]):
@@ -58,6 +63,8 @@ class ControllerDriver:
         self._waiting: deque[_Waiting[object]] = deque()
         self._activated: list[asyncio.Future[None]] = []
         self._timer: asyncio.TimerHandle | None = None
+        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_at: Ms = NEVER
 
     @property
     def is_active(self) -> bool:
@@ -81,7 +88,7 @@ class ControllerDriver:
         if self._controller is not None:
             self._controller = None
             self._follower.forget_steps()
-            self._cancel_timer()
+            self._cancel_timers()
             self._tell_all(
                 ApiError(ErrorCode.NOT_CONTROLLER, "Another node is the active controller now.")
             )
@@ -109,8 +116,11 @@ class ControllerDriver:
             level = self._follower.image.metadata_version
             self._raft.propose([framing.encode(abort, level)])
             return
-        self._controller = Controller(self._follower.image, self._settings, self._chance)
+        self._controller = Controller(
+            self._follower.image, self._settings, self._chance, self._clock.now()
+        )
         self._keep_alive_later()
+        self._set_alarm()
         for future in self._activated:
             if not future.done():
                 future.set_result(None)
@@ -131,10 +141,11 @@ class ControllerDriver:
         self._check()
         if self._controller is None:
             raise ApiError(ErrorCode.NOT_CONTROLLER, "This node is not the active controller.")
-        now = self._clock.wall()
-        decision = operation(self._controller, now)
+        self._move_on()
+        decision = operation(self._controller, self._clock.now())
         if decision.records:
             self._append(decision.records)
+        self._set_alarm()
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         if not decision.records and not self._waiting:
             answer.set_result(decision.reply)
@@ -148,7 +159,19 @@ class ControllerDriver:
         if self._raft.failure is not None:
             raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "The metadata log cannot be written.")
 
+    def _move_on(self) -> None:
+        """Control records of the quorum also take offsets; a broker's epoch is the offset of its registration."""
+        assert self._controller is not None
+        last = self._raft.raft.end_offset - 1
+        if self._controller.image.offset != last:
+            self._controller.image = replace(self._controller.image, offset=last)
+
     def _append(self, records: Sequence[object], *, can_wait: bool = False) -> None:
+        """As one batch, or several if there are very many: then some may be committed and the rest not."""
+        for at in range(0, len(records), _MAX_RECORDS_PER_BATCH):
+            self._append_batch(records[at : at + _MAX_RECORDS_PER_BATCH], can_wait=can_wait)
+
+    def _append_batch(self, records: Sequence[object], *, can_wait: bool) -> None:
         """Replay on the image first, which changes nothing: what cannot be replayed must not reach the log."""
         assert self._controller is not None
         raft = self._raft.raft
@@ -195,14 +218,55 @@ class ControllerDriver:
             and idle_ms >= self._settings.quorum.metadata_max_idle_interval_ms
         ):
             with suppress(ApiError):
-                decision = self._controller.keep_alive(self._clock.wall())
+                decision = self._controller.keep_alive(self._clock.now())
                 self._append(decision.records, can_wait=True)
         self._keep_alive_later()
 
-    def _cancel_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    # What is due by time: sessions that end
+
+    def _set_alarm(self) -> None:
+        """A session that is renewed ends later than the alarm rings: it is not set anew for that."""
+        if self._controller is None or self._raft.failure is not None:
+            return
+        at = self._controller.next_wake
+        if at >= self._alarm_at:
+            return
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm_at = at
+        delay = max(0, at - self._clock.monotonic()) / 1000
+        self._alarm = asyncio.get_running_loop().call_later(delay, self._wake)
+
+    def _wake(self) -> None:
+        self._alarm, self._alarm_at = None, NEVER
+        controller = self._controller
+        if controller is None or self._raft.failure is not None:
+            return
+        if controller.next_wake <= self._clock.monotonic():
+            with suppress(ApiError):
+                self._decide(Controller.wake)
+        self._set_alarm()
+
+    def connection_lost(self, broker_id: int) -> None:
+        """A broker's connection closed, and nobody listens at its address any more."""
+        if self._controller is not None and self._raft.failure is None:
+            with suppress(ApiError):
+                self._decide(lambda controller, now: controller.connection_lost(broker_id, now))
+
+    def _decide(self, operation: Operation[None]) -> None:
+        """Nobody waits for it."""
+        assert self._controller is not None
+        self._move_on()
+        decision = operation(self._controller, self._clock.now())
+        if decision.records:
+            self._append(decision.records)
+
+    def _cancel_timers(self) -> None:
+        for timer in (self._timer, self._alarm):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._alarm = None
+        self._alarm_at = NEVER
 
     def close(self) -> None:
-        self._cancel_timer()
+        self._cancel_timers()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from klamm.base.chance import Chance
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import ZERO_UUID, Uuid
-from klamm.controller.placement import place
+from klamm.controller.partitions.placement import place
 from klamm.metadata.image import BrokerImage, ClusterImage
 from klamm.metadata.records.topics import PartitionRecord
 
