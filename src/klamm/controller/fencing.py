@@ -58,7 +58,7 @@ def heartbeat(
         records = unfence(context, broker)
     elif state is State.CONTROLLED_SHUTDOWN and session.shutdown_offset is None:
         records = _hand_over(context, broker)
-    session.last_contact = now
+    session.last_contact, session.is_heard = now, True
     session.metadata_offset = request.current_metadata_offset
     if state is not State.CONTROLLED_SHUTDOWN:
         session.shutdown_offset = None

@@ -29,13 +29,22 @@ class State(Enum):
 
 
 class Session:
-    __slots__ = ("epoch", "last_contact", "metadata_offset", "registered_at", "shutdown_offset")
+    __slots__ = (
+        "epoch",
+        "is_heard",
+        "last_contact",
+        "metadata_offset",
+        "registered_at",
+        "shutdown_offset",
+    )
 
     def __init__(self, epoch: int, registered_at: int, now: Ms) -> None:
         self.epoch = epoch
         # The offset of the registration: who has read it has caught up.
         self.registered_at = registered_at
         self.last_contact = now
+        # A session that a new controller gives to everybody says nothing of who lives.
+        self.is_heard = False
         self.metadata_offset = -1
         # The last record that took leaderships from it; it may stop when the others have read that far.
         self.shutdown_offset: int | None = None
@@ -53,6 +62,7 @@ class Heartbeats:
     def register(self, broker_id: int, epoch: int, registered_at: int, now: Ms) -> None:
         """A new incarnation, or the same one again, which keeps its epoch."""
         session = Session(epoch, registered_at, now)
+        session.is_heard = True
         before = self._sessions.get(broker_id)
         if before is not None and before.epoch == epoch:
             session.shutdown_offset = before.shutdown_offset
@@ -72,11 +82,13 @@ class Heartbeats:
 
     def is_alive(self, broker: BrokerImage, now: Ms) -> bool:
         """It serves, and was heard in time. Who is fenced holds nothing, and may be replaced at once."""
+        # Deviation: nor is a broker waited for that this controller has never heard; Kafka does, for a whole session.
         session = self._sessions.get(broker.broker_id)
         return (
             not broker.is_fenced
             and session is not None
             and session.epoch == broker.epoch
+            and session.is_heard
             and now - session.last_contact <= self._timeout_ms
         )
 
