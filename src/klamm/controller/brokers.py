@@ -9,6 +9,7 @@ from __future__ import annotations
 from klamm.base.clock import Ms
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.controller.decision import Context, Decision
+from klamm.controller.fencing import KNOWS_DIRECTORIES
 from klamm.controller.heartbeats import Heartbeats
 from klamm.controller.partitions.election import without_broker
 from klamm.metadata.image import ClusterImage
@@ -34,8 +35,6 @@ from klamm.protocol.messages.unregister_broker import (
     UnregisterBrokerResponse,
 )
 
-# The level of metadata.version (3.7-IV2) from which on brokers tell of their directories.
-_KNOWS_DIRECTORIES = 17
 # Ids below this number say something else than where a replica is: nowhere yet, lost, not known.
 _FIRST_DIRECTORY = 100
 
@@ -170,7 +169,7 @@ def _registration(request: BrokerRegistrationRequest, epoch: int) -> RegisterBro
 
 def _check_directories(image: ClusterImage, request: BrokerRegistrationRequest) -> None:
     """Each directory has an id of its own, and belongs to one broker: data was copied otherwise."""
-    if image.metadata_version < _KNOWS_DIRECTORIES:
+    if image.metadata_version < KNOWS_DIRECTORIES:
         return
     wanted = request.log_dirs
     if not wanted:

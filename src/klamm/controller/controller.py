@@ -14,7 +14,7 @@ from klamm.base.settings.describe import Layers
 from klamm.controller import brokers, configs, features, fencing, producer_ids, topics
 from klamm.controller.decision import Context, Decision
 from klamm.controller.heartbeats import NEVER, Heartbeats
-from klamm.controller.partitions import election, isr
+from klamm.controller.partitions import directories, election, isr, reassignments
 from klamm.metadata.image import ClusterImage
 from klamm.metadata.records.log import NoOpRecord
 from klamm.metadata.resource_type import ResourceType
@@ -26,6 +26,14 @@ from klamm.protocol.messages.alter_configs import AlterConfigsRequest, AlterConf
 from klamm.protocol.messages.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,
+)
+from klamm.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+)
+from klamm.protocol.messages.assign_replicas_to_dirs import (
+    AssignReplicasToDirsRequest,
+    AssignReplicasToDirsResponse,
 )
 from klamm.protocol.messages.broker_heartbeat import (
     BrokerHeartbeatRequest,
@@ -49,6 +57,10 @@ from klamm.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLead
 from klamm.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
+)
+from klamm.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
 )
 from klamm.protocol.messages.unregister_broker import (
     UnregisterBrokerRequest,
@@ -136,6 +148,21 @@ class Controller:
         self, request: AlterPartitionRequest, now: Now
     ) -> Decision[AlterPartitionResponse]:
         return isr.alter(self._context(now), request)
+
+    def assign_replicas_to_dirs(
+        self, request: AssignReplicasToDirsRequest, now: Now
+    ) -> Decision[AssignReplicasToDirsResponse]:
+        return directories.assign(self._context(now), request)
+
+    def alter_partition_reassignments(
+        self, request: AlterPartitionReassignmentsRequest, now: Now
+    ) -> Decision[AlterPartitionReassignmentsResponse]:
+        return reassignments.alter(self._context(now), request)
+
+    def list_partition_reassignments(
+        self, request: ListPartitionReassignmentsRequest, now: Now
+    ) -> Decision[ListPartitionReassignmentsResponse]:
+        return reassignments.list_ongoing(self._context(now), request)
 
     def unfence_broker(self, broker_id: int, now: Now) -> Decision[None]:
         """The broker of this very process: it lives as long as the controller does, without heartbeats."""

@@ -31,7 +31,7 @@ _UNFENCE = -1
 _FENCE = 1
 _IN_CONTROLLED_SHUTDOWN = 1
 # The levels of metadata.version (3.7-IV2, 4.3-IV0) from which on brokers tell of their directories.
-_KNOWS_DIRECTORIES = 17
+KNOWS_DIRECTORIES = 17
 _KNOWS_CORDONS = 30
 
 
@@ -115,7 +115,7 @@ def _directories(
     records: list[object] = []
     level = context.image.metadata_version
     failed = [each for each in request.offline_log_dirs if each in broker.directories]
-    if failed and level >= _KNOWS_DIRECTORIES:
+    if failed and level >= KNOWS_DIRECTORIES:
         if not is_leaving:
             records += _without_directories(context, broker.broker_id, failed)
         left = [each for each in broker.directories if each not in failed]

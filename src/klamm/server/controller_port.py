@@ -18,6 +18,14 @@ from klamm.protocol.messages.allocate_producer_ids import (
 )
 from klamm.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from klamm.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from klamm.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+)
+from klamm.protocol.messages.assign_replicas_to_dirs import (
+    AssignReplicasToDirsRequest,
+    AssignReplicasToDirsResponse,
+)
 from klamm.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from klamm.protocol.messages.broker_registration import (
     BrokerRegistrationRequest,
@@ -38,6 +46,10 @@ from klamm.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from klamm.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
 from klamm.protocol.messages.unregister_broker import (
     UnregisterBrokerRequest,
     UnregisterBrokerResponse,
@@ -47,7 +59,9 @@ from klamm.protocol.messages.update_features import UpdateFeaturesRequest, Updat
 ControllerRequest = (
     AllocateProducerIdsRequest
     | AlterConfigsRequest
+    | AlterPartitionReassignmentsRequest
     | AlterPartitionRequest
+    | AssignReplicasToDirsRequest
     | BrokerHeartbeatRequest
     | BrokerRegistrationRequest
     | ControllerRegistrationRequest
@@ -56,6 +70,7 @@ ControllerRequest = (
     | DeleteTopicsRequest
     | ElectLeadersRequest
     | IncrementalAlterConfigsRequest
+    | ListPartitionReassignmentsRequest
     | UnregisterBrokerRequest
     | UpdateFeaturesRequest
 )
@@ -63,7 +78,9 @@ ControllerRequest = (
 OPERATIONS: dict[type, Callable[[Controller, Any, Now], Decision[Any]]] = {
     AllocateProducerIdsRequest: Controller.allocate_producer_ids,
     AlterConfigsRequest: Controller.alter_configs,
+    AlterPartitionReassignmentsRequest: Controller.alter_partition_reassignments,
     AlterPartitionRequest: Controller.alter_partition,
+    AssignReplicasToDirsRequest: Controller.assign_replicas_to_dirs,
     BrokerHeartbeatRequest: Controller.heartbeat,
     BrokerRegistrationRequest: Controller.register_broker,
     ControllerRegistrationRequest: Controller.register_controller,
@@ -72,6 +89,7 @@ OPERATIONS: dict[type, Callable[[Controller, Any, Now], Decision[Any]]] = {
     DeleteTopicsRequest: Controller.delete_topics,
     ElectLeadersRequest: Controller.elect_leaders,
     IncrementalAlterConfigsRequest: Controller.incremental_alter_configs,
+    ListPartitionReassignmentsRequest: Controller.list_partition_reassignments,
     UnregisterBrokerRequest: Controller.unregister_broker,
     UpdateFeaturesRequest: Controller.update_features,
 }
@@ -110,3 +128,13 @@ class ControllerPort(Protocol):
     ) -> ControllerRegistrationResponse: ...
     @overload
     async def ask(self, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse: ...
+    @overload
+    async def ask(
+        self, request: AlterPartitionReassignmentsRequest
+    ) -> AlterPartitionReassignmentsResponse: ...
+    @overload
+    async def ask(self, request: AssignReplicasToDirsRequest) -> AssignReplicasToDirsResponse: ...
+    @overload
+    async def ask(
+        self, request: ListPartitionReassignmentsRequest
+    ) -> ListPartitionReassignmentsResponse: ...

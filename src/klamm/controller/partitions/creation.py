@@ -34,7 +34,7 @@ def new_partition(
         leader=isr[0],
         leader_epoch=0,
         partition_epoch=0,
-        directories=[_directory(brokers[each]) for each in replicas],
+        directories=[directory_for(brokers[each]) for each in replicas],
     )
 
 
@@ -107,6 +107,6 @@ def _bad_assignment(text: str) -> ApiError:
     return ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
 
 
-def _directory(broker: BrokerImage) -> Uuid:
+def directory_for(broker: BrokerImage) -> Uuid:
     directories = broker.directories
     return directories[0] if len(directories) == 1 else UNASSIGNED_DIRECTORY
