@@ -30,6 +30,7 @@ from klamm.server.loops.flusher import Flusher
 from klamm.server.loops.metadata_quorum import MetadataQuorum
 from klamm.server.metadata.auto_topic_creation import AutoTopicCreation
 from klamm.server.metadata.metadata_answers import MetadataAnswers
+from klamm.server.peers.peers import Peers
 from klamm.server.producer_ids import ProducerIds
 from klamm.server.world.ports import World
 from klamm.storage.log_directories import LogDirectory
@@ -73,6 +74,12 @@ class Broker:
         self.auto_creation = AutoTopicCreation(self)
         self.groups = group_coordinator(self, settings, world.chance)
         self.transactions = transaction_coordinator(self, settings, world.chance)
+        self.peers = Peers(
+            world,
+            lambda: self.image,
+            listener=settings.listeners.inter_broker(),
+            client_id=f"broker-{self.node_id}",
+        )
         self.markers = MarkerWriter(self)
         self.transactions.on_progress = self.markers.progress
         self.participation = Participation(self)
@@ -143,6 +150,7 @@ class Broker:
     def _coordinate(self, image: ClusterImage) -> None:
         self.groups.follow(image)
         self.transactions.follow(image)
+        self.markers.follow()
 
     def _write_outdated_checkpoints(self) -> None:
         """A topic has the name of one that was deleted: what was written down of that one goes before the first append."""
@@ -238,6 +246,7 @@ class Broker:
         await self.groups.close()
         await self.transactions.close()
         self.markers.close()
+        self.peers.close()
         await self.flusher.close()
         await self.checkpointer.close()
 

@@ -50,6 +50,9 @@ class Endings:
     def drop(self, transactional_id: str) -> None:
         self._endings.pop(transactional_id, None)
 
+    def get(self, transactional_id: str) -> Ending | None:
+        return self._endings.get(transactional_id)
+
     def committed(self, high_watermark: int) -> list[Ending]:
         return [each for each in self._endings.values() if each.offset < high_watermark]
 

@@ -224,6 +224,9 @@ class TransactionShard:
         """The decisions below the high watermark whose markers are not all known to be written."""
         return self._endings.committed(high_watermark)
 
+    def ending(self, transactional_id: str) -> Ending | None:
+        return self._endings.get(transactional_id)
+
     def marked(
         self,
         transactional_id: str,
