@@ -159,6 +159,14 @@ class ErrorCode(IntEnum):
     # fmt: on
 
 
+def code_of(number: int) -> ErrorCode:
+    """What another node says. A code that came after us is as good as the general one."""
+    return _CODES.get(number, ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+_CODES = {int(code): code for code in ErrorCode}
+
+
 class ApiError(Exception):
     """Everything a client may be told: a code from the table and, where it helps, a sentence of its own."""
 

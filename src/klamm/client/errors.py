@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.errors import ApiError, ErrorCode, code_of
 from klamm.base.ids import TopicPartition
 
 
@@ -61,11 +61,3 @@ def check(code: int, message: str | None = None) -> None:
 
 def error_of(code: int, message: str | None = None) -> ApiError:
     return ApiError(code_of(code), message)
-
-
-def code_of(code: int) -> ErrorCode:
-    """A code that came after us is as good as the general one."""
-    return _CODES.get(code, ErrorCode.UNKNOWN_SERVER_ERROR)
-
-
-_CODES = {int(code): code for code in ErrorCode}

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from klamm.base.errors import ErrorCode
+from klamm.base.errors import ErrorCode, code_of
 from klamm.base.ids import ZERO_UUID, TopicPartition, Uuid
 from klamm.client.environment import Address
-from klamm.client.errors import code_of
 from klamm.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 
 

@@ -94,7 +94,7 @@ def _remove(
         return answer
 
     answer = cluster.talk(f"group {group} lets nobody go", ask)
-    from klamm.client.errors import code_of
+    from klamm.base.errors import code_of
 
     return {
         each.member_id or each.group_instance_id or "": code_of(each.error_code).name

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
-from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.errors import ApiError, ErrorCode, code_of
 from klamm.base.ids import TopicPartition
 from klamm.coordinator.shard import Producer
 from klamm.protocol.messages.write_txn_markers import (
@@ -108,7 +108,7 @@ class MarkerChannels:
             # What it does not tell of it has not done.
             missing = ErrorCode.UNKNOWN_SERVER_ERROR
             found = {
-                (marker.producer_id, TopicPartition(topic.name, each.partition_index)): _code(
+                (marker.producer_id, TopicPartition(topic.name, each.partition_index)): code_of(
                     each.error_code
                 )
                 for marker in answer.markers
@@ -123,13 +123,6 @@ class MarkerChannels:
             order.heard(
                 {each: found.get((order.producer.id, each), missing) for each in order.partitions}
             )
-
-
-def _code(number: int) -> ErrorCode:
-    try:
-        return ErrorCode(number)
-    except ValueError:
-        return ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def _marker(order: Order) -> WritableTxnMarker:
