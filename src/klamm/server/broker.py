@@ -246,6 +246,7 @@ class Broker:
         await self.groups.close()
         await self.transactions.close()
         self.markers.close()
+        self.participation.close()
         self.peers.close()
         await self.flusher.close()
         await self.checkpointer.close()

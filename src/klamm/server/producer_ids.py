@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING
 
+from klamm.base.errors import ApiError, ErrorCode, code_of
 from klamm.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
 
 if TYPE_CHECKING:
     from klamm.server.broker import Broker
+
+log = logging.getLogger(__name__)
 
 
 class ProducerIds:
@@ -40,7 +44,14 @@ class ProducerIds:
         request = AllocateProducerIdsRequest(
             broker_id=broker.node_id, broker_epoch=broker.quorum.broker_epoch
         )
-        block = await broker.controller.ask(request)
+        try:
+            block = await broker.controller.ask(request)
+        except ApiError as e:
+            log.warning("the controller gives out no producer ids: %s", e)
+            raise _come_again() from e
+        if block.error_code:
+            log.warning("the controller gives out no producer ids: %s", code_of(block.error_code))
+            raise _come_again()
         return range(block.producer_id_start, block.producer_id_start + block.producer_id_len)
 
     async def fetch(self) -> int:
@@ -48,3 +59,8 @@ class ProducerIds:
         while (taken := self.take()) is None:
             await self.refill()
         return taken
+
+
+def _come_again() -> ApiError:
+    """Kafka's word for it: clients try again."""
+    return ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

@@ -258,6 +258,13 @@ class Coordinator(Generic[ShardT]):
             raise ApiError(ErrorCode.NOT_COORDINATOR)
         return partition_of(name, len(topic.partitions))
 
+    def leader_of(self, name: str) -> int:
+        """The broker whose shard it is: perhaps another one."""
+        state = self._broker.image.partition(self.topic.name, self.partition_of(name))
+        if state is None or state.leader not in self._broker.image.brokers:
+            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return state.leader
+
     def _runtime(self, index: int) -> Runtime[ShardT]:
         runtime = self._runtimes.get(index)
         if runtime is None:

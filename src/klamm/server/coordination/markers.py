@@ -20,7 +20,7 @@ from klamm.base.ids import TopicPartition
 from klamm.coordinator.shard import Producer, Reply
 from klamm.protocol.records.control import EndMarker
 from klamm.server.coordination.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from klamm.server.peers.marker_channel import MarkerChannels, Order
+from klamm.server.peers.marker_channel import Order, marker_channels
 
 if TYPE_CHECKING:
     from klamm.coordinator.transaction.endings import Ending
@@ -84,7 +84,8 @@ class _Way:
 class MarkerWriter:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._channels = MarkerChannels(broker.peers)
+        timeout_ms = broker.settings.network.request_timeout_ms
+        self._channels = marker_channels(broker.peers, timeout_ms=timeout_ms)
         # Shards that moved and have not been looked at since.
         self._moved: dict[int, TransactionShard] = {}
         self._is_writing = False
@@ -170,7 +171,7 @@ class MarkerWriter:
                 elsewhere.setdefault(state.leader, []).append(name)
         is_here = False
         for broker_id, partitions in elsewhere.items():
-            self._channels.write(
+            self._channels.send(
                 broker_id,
                 Order(
                     marker,

@@ -1,13 +1,13 @@
 """Participation: whether a partition belongs to a producer's transaction, asked before its first records are taken.
 
-Clients of transaction.version 2 do not announce their partitions, so the question adds them (KIP-890, part 2). For others it
+The transaction's coordinator is asked, here or on another broker. Clients of transaction.version 2 do not announce their partitions, so the question adds them (KIP-890, part 2). For others it
 only verifies: a partition that was not announced must not get records that no marker would ever end (part 1).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +17,7 @@ from klamm.base.ids import TopicPartition
 from klamm.base.outcome import Token
 from klamm.coordinator.shard import Outcome, Producer, Reply
 from klamm.metadata.resource_type import ResourceType
+from klamm.server.peers.partition_verifier import Question, partition_verifier
 
 if TYPE_CHECKING:
     from klamm.coordinator.transaction.shard import TransactionShard, Verdicts
@@ -46,6 +47,8 @@ def client_of_version(version: int, *, adds_from: int) -> Client:
 class Participation:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
+        timeout_ms = broker.settings.network.request_timeout_ms
+        self._verifier = partition_verifier(broker.peers, timeout_ms=timeout_ms)
 
     def is_asked(self, client: Client) -> bool:
         return client is Client.ADDS_BY_WRITING or self._is_verification_on()
@@ -90,31 +93,60 @@ class Participation:
             asked = self._ask(question)
 
     def _ask(self, question: _Question) -> Verdicts | Awaitable[Verdicts]:
-        now = self._broker.clock.now()
         answers: list[Verdicts] = []
         waiting: list[asyncio.Future[Verdicts]] = []
 
-        def answer(reply: Reply) -> None:
-            if isinstance(reply, ApiError):
-                verdicts = dict.fromkeys(question.partitions, reply.code)
-            else:
-                assert isinstance(reply, dict)
-                verdicts = reply
+        def answer(verdicts: Verdicts) -> None:
             answers.append(verdicts)
             for each in waiting:
                 if not each.done():
                     each.set_result(verdicts)
 
-        self._broker.transactions.tell(
-            question.transactional_id,
-            lambda shard, token: question.decide(shard, token, now),
-            answer,
-            is_read=question.client is not Client.ADDS_BY_WRITING,
-        )
+        self._send(question, answer)
         if answers:
             return answers[0]
         waiting.append(asyncio.get_running_loop().create_future())
         return waiting[0]
+
+    def _send(self, question: _Question, answer: Callable[[Verdicts], None]) -> None:
+        broker = self._broker
+        try:
+            coordinator = broker.transactions.leader_of(question.transactional_id)
+        except ApiError as e:
+            answer(dict.fromkeys(question.partitions, e.code))
+            return
+        if coordinator == broker.node_id:
+            self._ask_here(question, answer)
+        else:
+            adds = question.client is Client.ADDS_BY_WRITING
+            asked = Question(
+                question.transactional_id,
+                question.producer,
+                list(question.partitions),
+                adds,
+                answer,
+            )
+            self._verifier.send(coordinator, asked)
+
+    def _ask_here(self, question: _Question, answer: Callable[[Verdicts], None]) -> None:
+        now = self._broker.clock.now()
+
+        def answered(reply: Reply) -> None:
+            if isinstance(reply, ApiError):
+                answer(dict.fromkeys(question.partitions, reply.code))
+            else:
+                assert isinstance(reply, dict)
+                answer(reply)
+
+        self._broker.transactions.tell(
+            question.transactional_id,
+            lambda shard, token: question.decide(shard, token, now),
+            answered,
+            is_read=question.client is not Client.ADDS_BY_WRITING,
+        )
+
+    def close(self) -> None:
+        self._verifier.close()
 
 
 class _Question(NamedTuple):

@@ -45,6 +45,7 @@ def handle(request: AddPartitionsToTxnRequest, call: Call) -> Message | Parked:
         request,
         call,
         lambda replies: _response(transactions, replies, call.version),
+        is_read=all(each.verify_only for each in transactions),
     )
 
 

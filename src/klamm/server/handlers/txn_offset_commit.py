@@ -32,6 +32,12 @@ _FIRST_THAT_ADDS = 5
 # A coordinator's own records have none.
 _NO_SEQUENCE = -1
 _FIRST_WITH_LOADING = 2
+# What a producer is told of a transaction's coordinator that cannot be asked: it tries again.
+_AS_TOLD = {
+    ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+}
 
 
 def handle(request: TxnOffsetCommitRequest, call: Call) -> Message | Parked | Later:
@@ -110,7 +116,7 @@ def _verified(
 ) -> Message | Parked:
     try:
         if code := verdicts[partition.name]:
-            raise ApiError(code)
+            raise ApiError(_AS_TOLD.get(code, code))
         partition.verifications.check(
             partition.log.producers, request.producer_id, guard, _NO_SEQUENCE
         )
