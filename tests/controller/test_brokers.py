@@ -10,12 +10,16 @@ from klamm.metadata.image import Endpoint
 from klamm.metadata.records.nodes import BrokerRegistrationChangeRecord, RegisterBrokerRecord
 from klamm.metadata.records.topics import PartitionChangeRecord
 from klamm.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
+from klamm.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from klamm.protocol.messages.broker_registration import (
     BrokerRegistrationRequest,
     Feature,
     Listener,
 )
 from klamm.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from klamm.protocol.messages.unregister_broker import UnregisterBrokerRequest
+
+from .conftest import BROKER_EPOCH
 
 _DIRECTORIES = {
     1: [Uuid(b"directory-of-one")],
@@ -181,3 +185,97 @@ def test_only_a_living_broker_gets_producer_ids(machine, broker_id, epoch, code)
         machine.do(lambda controller: controller.allocate_producer_ids(request, 0))
 
     assert refused.value.code == code
+
+
+# Several incarnations
+
+
+def heard(machine, broker_id, now):
+    request = BrokerHeartbeatRequest(broker_id=broker_id, broker_epoch=BROKER_EPOCH)
+    machine.at(now, lambda controller, at: controller.heartbeat(request, at))
+
+
+def test_a_number_that_is_in_use_is_refused_until_the_session_of_the_other_one_ends(machine):
+    heard(machine, 1, 1_000)
+
+    with pytest.raises(ApiError) as refused:
+        register(machine, registration(), Now(10_000, 0))
+    assert refused.value.code == ErrorCode.DUPLICATE_BROKER_REGISTRATION
+
+    register(machine, registration(), Now(10_001, 0))
+    assert machine.image.brokers[1].epoch > BROKER_EPOCH
+
+
+def test_a_broker_that_this_controller_never_heard_is_not_waited_for(machine):
+    register(machine, registration(), Now(1, 1))
+
+    assert machine.image.brokers[1].epoch > BROKER_EPOCH
+
+
+def test_the_same_incarnation_may_register_again_and_stays_what_it_is(machine):
+    register(machine, registration(2))
+    unfence(machine, 2)
+    before = machine.image.brokers[2]
+
+    reply = register(machine, registration(2), Now(60_001, 0))
+
+    assert reply.broker_epoch == before.epoch
+    assert machine.image.brokers[2] == before
+
+
+def test_a_crashed_broker_that_nobody_has_fenced_yet_is_not_counted_on(three):
+    three.put_partition("t", replicas=(1, 2, 3), isr=(1, 2), leader=1)
+    three.put_partition("u", replicas=(1, 2, 3), isr=(2,), leader=2, elr=(1, 3))
+
+    register(three, registration(1, previous=-1))
+
+    assert three.state("t") == (2, (2,), ())
+    assert three.state("u") == (2, (2,), (3,))
+
+
+def test_a_broker_that_stopped_cleanly_stays_eligible(three):
+    three.put_partition("t", replicas=(1, 2, 3), isr=(1, 2), leader=1)
+
+    register(three, registration(1, previous=BROKER_EPOCH))
+
+    assert three.state("t") == (2, (2,), (1,))
+
+
+@pytest.mark.parametrize(
+    "directories",
+    [
+        [Uuid(b"twice-the-same--")] * 2,
+        [Uuid(b"directory-of-one")],
+        [Uuid(bytes(15) + b"\x01")],
+    ],
+)
+def test_a_directory_belongs_to_one_broker_and_has_an_id_of_its_own(machine, directories):
+    with pytest.raises(ApiError) as refused:
+        register(machine, registration(2, directories=directories))
+
+    assert refused.value.code == ErrorCode.INVALID_REGISTRATION
+
+
+def unregister(machine, broker_id):
+    request = UnregisterBrokerRequest(broker_id=broker_id)
+    machine.at(0, lambda controller, now: controller.unregister_broker(request, now))
+
+
+def test_a_broker_that_is_unregistered_leads_nothing_and_is_forgotten(three):
+    three.put_partition("t", replicas=(1, 2, 3), isr=(1, 2, 3), leader=1)
+    three.put_partition("u", replicas=(1, 2, 3), isr=(2,), leader=2, elr=(1,))
+
+    unregister(three, 1)
+
+    assert list(three.image.brokers) == [2, 3]
+    assert three.state("t") == (2, (2, 3), ())
+    assert three.state("u") == (2, (2,), ())
+    assert three.partition("t").replicas == (1, 2, 3)
+
+
+def test_only_a_registered_broker_can_be_unregistered(three):
+    with pytest.raises(ApiError) as refused:
+        unregister(three, 9)
+
+    assert refused.value.code == ErrorCode.BROKER_ID_NOT_REGISTERED
+    assert refused.value.message == "Broker ID 9 is not currently registered"
