@@ -10,7 +10,8 @@ an Outcome, at once or later.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 from klamm.base.clock import Now
@@ -67,6 +68,16 @@ class _NoLimit:
 
 
 NO_LIMIT: Room = _NoLimit()
+# Nobody waits for long behind so many.
+_AT_ONCE = 5_000
+
+
+def first_that_fit(records: Iterable[CoordinatorRecord], room: Room) -> list[CoordinatorRecord]:
+    """Of records that need not be written together: as many as can be. One at least, if there is one."""
+    first = list(islice(records, _AT_ONCE))
+    while len(first) > 1 and not room.fits(first):
+        del first[len(first) // 2 :]
+    return first
 
 
 class Shard(Protocol):

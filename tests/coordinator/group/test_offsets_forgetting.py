@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coordinator.group.committing import MINUTE, World
+from coordinator.room_for import RoomFor
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.coordinator.group.records import no_group, no_offset
 from klamm.coordinator.shard import Producer
@@ -139,6 +140,39 @@ def test_offsets_without_members_expire_after_their_commit_and_the_group_with_th
     outcome = world.wake(after=CHECK)
     assert outcome.records == [no_offset("g", "t", 1), no_group("g")]
     assert world.shard.groups == {}
+
+
+def test_more_offsets_than_fit_into_a_batch_expire_in_several() -> None:
+    world = a_world()
+    world.commit("g", {("t", 0): 1, ("t", 1): 2, ("u", 0): 3, ("u", 1): 4, ("u", 2): 5})
+    world.shard.limit(RoomFor(2))
+
+    batches = [len(world.wake(after=60 * MINUTE).records)]
+    while world.shard.deadlines.next == world.now:
+        batches.append(len(world.wake(after=0).records))
+
+    assert sum(batches) == 6
+    assert max(batches) <= 2
+    assert world.shard.groups == {}
+
+
+def test_more_offsets_of_a_deleted_topic_than_fit_into_a_batch_go_in_several() -> None:
+    world = a_world()
+    world.commit("g", {("t", 0): 1, ("t", 1): 2, ("t", 2): 3, ("u", 0): 4})
+    world.commit("h", {("t", 0): 1, ("t", 1): 2})
+    world.shard.limit(RoomFor(2))
+
+    batches = [len(world.change_topics({"u": 0}).records)]
+    # Before all is gone there is a new topic of the name, and somebody has read some of it.
+    world.change_topics({"t": 1, "u": 0})
+    world.commit_in_transaction("h", {("t", 1): 9}, ANN)
+    world.end(ANN, is_commit=True)
+    while world.shard.deadlines.next == world.now:
+        batches.append(len(world.wake(after=0).records))
+
+    assert max(batches) <= 2
+    assert world.offsets_of("g") == {("u", 0): 4}
+    assert world.offsets_of("h") == {("t", 1): 9}
 
 
 def test_offsets_of_members_expire_after_the_group_became_empty() -> None:

@@ -48,6 +48,8 @@ class Written:
 
     def __init__(self) -> None:
         self.entries: list[tuple[bytes, bytes | None]] = []
+        # How many came at a time.
+        self.batches: list[int] = []
         self.high_watermark = 0
         self.holds = False
         self.is_open = True
@@ -64,6 +66,7 @@ class Written:
         self, records: Sequence[CoordinatorRecord], producer: Producer | None, now: int
     ) -> int:
         first = self.end_offset
+        self.batches.append(len(records))
         self.entries += [FRAMING.encode(record) for record in records]
         if not self.holds:
             self.high_watermark = self.end_offset

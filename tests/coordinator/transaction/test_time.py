@@ -2,6 +2,7 @@
 
 import pytest
 
+from coordinator.room_for import RoomFor
 from coordinator.transaction.desk import NEW, OLD, P0, P1, TIMEOUT_MS, Desk, refusal
 from klamm.base.errors import ErrorCode
 from klamm.coordinator.shard import Producer
@@ -96,6 +97,30 @@ def test_many_overdue_transactions_are_aborted_in_one_look() -> None:
     desk.pass_time(TIMEOUT_MS + LOOK_MS)
 
     assert [each.transactional_id for each in desk.endings()] == ["a", "b", "c"]
+
+
+def test_more_overdue_transactions_than_fit_into_a_batch_are_aborted_in_several() -> None:
+    desk = Desk()
+    names = [f"{number:02}" for number in range(50)]
+    for name in names:
+        desk.add(desk.init(name=name), P0, name=name)
+
+    desk.pass_time(TIMEOUT_MS + LOOK_MS)
+
+    assert [each.transactional_id for each in desk.endings()] == names
+    assert desk.log.batches[-3:] == [20, 20, 10]
+
+
+def test_more_unused_ids_than_fit_into_a_batch_are_forgotten_in_several() -> None:
+    desk = Desk(transactional_id_expiration_ms=1)
+    for number in range(10):
+        desk.init(name=f"{number}")
+    desk.shard.limit(RoomFor(4))
+
+    desk.pass_time(2 * 3_600_000)
+
+    assert desk.shard.transactions == {}
+    assert max(desk.log.batches[10:]) <= 4
 
 
 @VERSIONS

@@ -7,6 +7,7 @@ offsets: the first commit makes it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ from klamm.coordinator.records.group import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from klamm.coordinator.shard import NOTHING, Outcome, Producer
+from klamm.coordinator.shard import NOTHING, Outcome, Producer, first_that_fit
 from klamm.metadata.image import ClusterImage, TopicImage
 from klamm.protocol.messages.offset_commit import (
     OffsetCommitRequest,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from klamm.coordinator.group.shard import GroupShard
 
 _EXPIRY = ("offsets", "expiry")
+_DELETED = ("offsets", "deleted")
 _MINUTE_MS = 60_000
 _NO_RETENTION = -1
 # Versions of OffsetCommit and OffsetFetch: topics are named by their id; a missing group is called that.
@@ -72,6 +74,8 @@ class Offsets:
         self._shard = shard
         self._store = OffsetStore()
         self._pending = PendingOffsets()
+        # Of deleted topics: what is to go, and the newest record that counts as theirs.
+        self._going: dict[Place, int] = {}
 
     # -- committing -------------------------------------------------------------------------------------------------
 
@@ -310,15 +314,31 @@ class Offsets:
         image = self._shard.image
         if image.topics_by_name is before.topics_by_name:
             return NOTHING
-        places: dict[Place, None] = {}
         for topic in self._topics():
             old, new = before.topics_by_name.get(topic), image.topics_by_name.get(topic)
             if old is None or (new is not None and new.topic_id == old.topic_id):
                 continue
-            for place, committed in (*self._store.of_topic(topic), *self._pending.of_topic(topic)):
+            for place, committed in self._of_topic(topic):
                 if committed.value.topic_id in (ZERO_UUID, old.topic_id):
-                    places[place] = None
-        return Outcome([no_offset(*place) for place in places]) if places else NOTHING
+                    self._going[place] = max(committed.record_offset, self._going.get(place, 0))
+        return self._forget_deleted(now)
+
+    def _forget_deleted(self, now: Now) -> Outcome:
+        """As many at a time as can be written. What was committed meanwhile, for a new topic of the name, stays."""
+        newest: dict[Place, int] = {}
+        for topic in {place.topic: None for place in self._going}:
+            for place, committed in self._of_topic(topic):
+                newest[place] = max(committed.record_offset, newest.get(place, 0))
+        places = [place for place, at in self._going.items() if newest.get(place, at + 1) <= at]
+        records = first_that_fit((no_offset(*place) for place in places), self._shard.room)
+        self._going = {place: self._going[place] for place in places[len(records) :]}
+        if self._going:
+            self._shard.deadlines.set(_DELETED, now.monotonic)
+        return Outcome(records) if records else NOTHING
+
+    def _of_topic(self, topic: str) -> Iterator[tuple[Place, Committed]]:
+        yield from self._store.of_topic(topic)
+        yield from self._pending.of_topic(topic)
 
     def _topics(self) -> set[str]:
         return {*self._store.topics(), *self._pending.topics()}
@@ -330,15 +350,22 @@ class Offsets:
         return NOTHING
 
     def wake(self, key: tuple[object, ...], now: Now) -> Outcome:
-        self._expect_expiry(now)
-        records = expired(
+        if key == _DELETED:
+            return self._forget_deleted(now)
+        tombstones = expired(
             self._shard.groups.values(),
             self._store,
             self._pending,
             retention_ms=self._shard.settings.offsets_retention_minutes * _MINUTE_MS,
             now=now.wall,
         )
-        return Outcome(records) if records else NOTHING
+        records = first_that_fit(tombstones, self._shard.room)
+        if not records:
+            self._expect_expiry(now)
+            return NOTHING
+        # There may be more; if not, the next look finds nothing.
+        self._shard.deadlines.set(_EXPIRY, now.monotonic)
+        return Outcome(records)
 
     def _expect_expiry(self, now: Now) -> None:
         self._shard.deadlines.set(

@@ -8,7 +8,7 @@ The shell asks `endings` after every step for the markers that are to be written
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Iterator
 from typing import Protocol
 
 from klamm.base.clock import Ms, Now
@@ -20,7 +20,7 @@ from klamm.base.settings.declare import INT_MAX
 from klamm.base.settings.transaction import TransactionSettings
 from klamm.coordinator.records.framing import CoordinatorRecord
 from klamm.coordinator.records.transaction import TransactionLogKey, TransactionLogValue
-from klamm.coordinator.shard import NO_LIMIT, NOTHING, Outcome, Producer, Room
+from klamm.coordinator.shard import NO_LIMIT, NOTHING, Outcome, Producer, Room, first_that_fit
 from klamm.coordinator.transaction import ending_rules
 from klamm.coordinator.transaction.endings import Ending, Endings
 from klamm.coordinator.transaction.records import record_of, tombstone_of, transaction_of
@@ -54,6 +54,8 @@ class ProducerIds(Protocol):
 
 # From so many partitions on a transaction may be too long to be written down.
 _MANY = 1_000
+# Whose names may be as long as names can be.
+_ABORTS_AT_ONCE = 20
 # How it went with each partition of a request.
 Verdicts = dict[TopicPartition, ErrorCode]
 
@@ -292,16 +294,20 @@ class TransactionShard:
     # -- time -------------------------------------------------------------------------------------------------------
 
     def wake(self, now: Now) -> Outcome:
+        """Stops where it writes something, as much as can be written at once. The rest stays due."""
         records: list[CoordinatorRecord] = []
-        for key in self.deadlines.due(now.monotonic):
+        while not records and (key := self.deadlines.take(now.monotonic)) is not None:
             if key == _TIMEOUTS:
-                records += self._abort_overdue(now)
-                if self._ongoing:
+                records = self._abort_overdue(now)
+                if not records and self._ongoing:
                     self._watch(_TIMEOUTS, now.monotonic)
             else:
-                records += self._forget_unused(now.wall)
-                if self.transactions:
+                records = first_that_fit(self._unused(now.wall), self._room)
+                if not records and self.transactions:
                     self._watch(_EXPIRY, now.monotonic)
+            if records:
+                # There may be more; if not, the next look finds nothing.
+                self.deadlines.set(key, now.monotonic)
         return Outcome(records) if records else NOTHING
 
     def close(self) -> None:
@@ -327,12 +333,16 @@ class TransactionShard:
 
     def _abort_overdue(self, now: Now) -> list[CoordinatorRecord]:
         records: list[CoordinatorRecord] = []
+        partitions = 0
         for transactional_id in sorted(self._ongoing):
             before = self.transactions[transactional_id]
             # One that an outside coordinator is to decide on (KIP-939) waits for ever.
             age = now.monotonic - self._began[transactional_id]
             if before.timeout_ms == INT_MAX or age <= before.timeout_ms:
                 continue
+            partitions += len(before.partitions)
+            if records and (partitions > _MANY or len(records) == _ABORTS_AT_ONCE):
+                break
             try:
                 records += self._fence(before, now)
             except ApiError:
@@ -340,13 +350,11 @@ class TransactionShard:
                 continue
         return records
 
-    def _forget_unused(self, now: Ms) -> list[CoordinatorRecord]:
+    def _unused(self, now: Ms) -> Iterator[CoordinatorRecord]:
         oldest = now - self._settings.transactional_id_expiration_ms
-        return [
-            tombstone_of(each.transactional_id)
-            for each in self.transactions.values()
-            if each.state in AT_REST and each.update_ms <= oldest
-        ]
+        for each in self.transactions.values():
+            if each.state in AT_REST and each.update_ms <= oldest:
+                yield tombstone_of(each.transactional_id)
 
     def check_invariants(self) -> None:
         ending = {each.transactional_id: each for each in self._endings.committed(1 << 62)}

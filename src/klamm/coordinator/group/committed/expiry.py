@@ -6,7 +6,7 @@ after it was committed; a commit of an old client may bring a time of its own. W
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from klamm.base.clock import Ms
 from klamm.coordinator.group.committed.pending import Committed, PendingOffsets
@@ -25,9 +25,8 @@ def expired(
     *,
     retention_ms: Ms,
     now: Ms,
-) -> list[CoordinatorRecord]:
+) -> Iterator[CoordinatorRecord]:
     """The tombstones, of offsets and of groups that are left without members and offsets."""
-    records: list[CoordinatorRecord] = []
     for group in groups:
         is_bare = not pending.has(group.group_id)
         for topic, partitions in store.of_group(group.group_id).items():
@@ -38,12 +37,11 @@ def expired(
                 if _is_expired(committed, group, retention_ms, now) and not pending.is_pending(
                     group.group_id, topic, partition
                 ):
-                    records.append(no_offset(group.group_id, topic, partition))
+                    yield no_offset(group.group_id, topic, partition)
                 else:
                     is_bare = False
         if is_bare and group.is_empty:
-            records.extend(group.tombstones())
-    return records
+            yield from group.tombstones()
 
 
 def _is_expired(committed: Committed, group: Group, retention_ms: Ms, now: Ms) -> bool:
