@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from klamm.base.clock import Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition
 from klamm.base.settings.topic import TopicSettings
-from klamm.metadata.image import ClusterImage, TopicImage
-from klamm.replication.partition import OnFailure, Partition
+from klamm.metadata.image import ClusterImage, PartitionImage, TopicImage
+from klamm.replication.leader import ActiveEpoch
+from klamm.replication.partition import DEFAULT_LAG_MS, OnFailure, Partition
 from klamm.storage.log_directories import LogDirectory, RunFlushes
 from klamm.storage.log_manager import LogManager
 
 SettingsOf = Callable[[ClusterImage, str], TopicSettings]
+
+
+class Change(NamedTuple):
+    """What following the metadata did to one partition."""
+
+    partition: Partition | None = None
+    # Another leader, or another epoch of the same one; also if it is new here.
+    is_moved: bool = False
+    # It is no longer this broker's; its files are still there.
+    is_removed: bool = False
+    # What went wrong, in words.
+    problem: str | None = None
 
 
 class Loaded(NamedTuple):
@@ -31,11 +45,18 @@ class Replicas:
         *,
         producer_expiry_ms: int,
         on_failure: OnFailure,
+        broker_epochs: ActiveEpoch = lambda broker_id: None,
+        is_known: Callable[[str, int], bool] = lambda topic, index: False,
+        lag_ms: int = DEFAULT_LAG_MS,
     ) -> None:
+        """is_known: whether the cluster has a partition, wherever its replicas are."""
         self.logs = LogManager(directories, producer_expiry_ms=producer_expiry_ms)
         self._broker_id = broker_id
         self._settings_of = settings_of
         self._on_failure = on_failure
+        self._broker_epochs = broker_epochs
+        self._is_known = is_known
+        self._lag_ms = lag_ms
         # Ours by the metadata, but their logs could not be opened.
         self._unreadable: set[tuple[str, int]] = set()
         self._partitions: dict[tuple[str, int], Partition] = {}
@@ -56,7 +77,11 @@ class Replicas:
             return partition
         if (topic, index) in self._unreadable:
             raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR)
-        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        raise ApiError(
+            ErrorCode.NOT_LEADER_OR_FOLLOWER
+            if self._is_known(topic, index)
+            else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        )
 
     @property
     def directories(self) -> Sequence[LogDirectory]:
@@ -70,7 +95,7 @@ class Replicas:
 
     # -- following the metadata -------------------------------------------------------------------------------------
 
-    def load(self, image: ClusterImage, now: int, *, is_current: bool = True) -> Loaded:
+    def load(self, image: ClusterImage, now: Now, *, is_current: bool = True) -> Loaded:
         """Open everything that the image gives this broker.
 
         is_current: the image is as new as the broker's registration. An older one does not know topics that exist, and
@@ -84,44 +109,48 @@ class Replicas:
             self.logs.set_aside(name for name in on_disk if name not in known)
         return Loaded(self.logs.strays, problems)
 
-    def apply_topic(self, image: ClusterImage, topic: TopicImage, now: int) -> list[str]:
-        """As `follow_topic`, in one go."""
-        return [problem for problem in self.follow_topic(image, topic, now) if problem is not None]
+    def apply_topic(self, image: ClusterImage, topic: TopicImage, now: Now) -> list[str]:
+        """As `follow_topic`, in one go; returns what went wrong."""
+        changes = list(self.follow_topic(image, topic, now))
+        return [change.problem for change in changes if change.problem is not None]
 
     def follow_topic(
-        self, image: ClusterImage, topic: TopicImage, now: int
-    ) -> Iterator[str | None]:
-        """Create, or lead in a new epoch, this topic's partitions that are ours; each is a step.
+        self,
+        image: ClusterImage,
+        topic: TopicImage,
+        now: Now,
+        indexes: Iterable[int] | None = None,
+    ) -> Iterator[Change]:
+        """Create, lead, follow or give up this topic's partitions, or some of them; each is a step.
 
         A log that cannot be opened, damaged below its recovery point for example, is left as it is: the partition is
-        offline and the others go on. A step tells what went wrong, in words.
+        offline and the others go on.
         """
-        settings = None
-        for index, state in enumerate(topic.partitions):
-            if self._broker_id not in state.replicas:
-                continue
+        for index in range(len(topic.partitions)) if indexes is None else indexes:
+            state = topic.partitions[index]
             partition = self._partitions.get((topic.name, index))
+            if self._broker_id not in state.replicas:
+                self._unreadable.discard((topic.name, index))
+                if partition is not None:
+                    self._remove(partition)
+                    yield Change(partition, is_removed=True)
+                continue
             if partition is None or partition.topic_id != topic.topic_id:
-                settings = settings or self._settings_of(image, topic.name)
                 name = TopicPartition(topic.name, index)
                 try:
-                    partition = self._create(name, topic, settings, now)
+                    partition = self._create(name, topic, self._settings_of(image, topic.name), now)
                 except (OSError, ApiError) as e:
                     self._unreadable.add(name)
-                    yield f"{name}: {e}"
+                    yield Change(problem=f"{name}: {e}")
                     continue
-            if (
-                state.leader == self._broker_id
-                and state.partition_epoch != partition.partition_epoch
-            ):
-                partition.become_leader(
-                    leader_id=state.leader,
-                    leader_epoch=state.leader_epoch,
-                    partition_epoch=state.partition_epoch,
-                    isr=state.isr,
-                    replica_count=len(state.replicas),
-                )
-            yield None
+            yield Change(partition, is_moved=self._apply(partition, state, now))
+
+    def _apply(self, partition: Partition, state: PartitionImage, now: Now) -> bool:
+        if state.leader != self._broker_id:
+            return partition.make_follower(state)
+        return partition.make_leader(
+            state, now=now, broker_epochs=self._broker_epochs, lag_ms=self._lag_ms
+        )
 
     def remove_topic(self, topic: TopicImage) -> list[Partition]:
         """Forget a deleted topic; returns its partitions, whose files are still there."""
@@ -144,21 +173,22 @@ class Replicas:
                 partition.reconfigure(settings)
 
     def _create(
-        self, name: TopicPartition, topic: TopicImage, settings: TopicSettings, now: int
+        self, name: TopicPartition, topic: TopicImage, settings: TopicSettings, now: Now
     ) -> Partition:
         old = self._partitions.get(name)
         if old is not None:
             self._remove(old)
             old.log.delete()
-        log = self.logs.open(name, topic.topic_id, settings, now)
-        partition = Partition(name, topic.topic_id, log, settings)
+        log = self.logs.open(name, topic.topic_id, settings, now.wall)
+        high_watermark = self.logs.home_of(name).high_watermarks.get(name, 0)
+        partition = Partition(name, topic.topic_id, log, settings, high_watermark=high_watermark)
         partition.on_failure = self._on_failure
         self._unreadable.discard(name)
         self._partitions[name] = partition
         return partition
 
     def _remove(self, partition: Partition) -> None:
-        partition.is_leader = False
+        partition.retire()
         del self._partitions[partition.name]
         self.logs.forget(partition.name)
 

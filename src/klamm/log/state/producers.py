@@ -73,12 +73,15 @@ class CompletedTransaction(NamedTuple):
 class ProducerStates:
     """All producers of one partition."""
 
-    __slots__ = ("_open", "_states")
+    __slots__ = ("_ended", "_open", "_states")
 
     def __init__(self) -> None:
         self._states: dict[int, ProducerState] = {}
         # First offset of each open transaction -> its producer. Offsets only rise, so the first key is the least.
         self._open: dict[int, int] = {}
+        # Transactions whose markers are not known to be committed, in the order of the markers: offset of the marker,
+        # first offset. Another leader may not have the marker, so for readers they are still open.
+        self._ended: deque[tuple[int, int]] = deque()
 
     def __len__(self) -> int:
         return len(self._states)
@@ -186,6 +189,7 @@ class ProducerStates:
         if first_offset is None:
             return None
         del self._open[first_offset]
+        self._ended.append((offset, first_offset))
         return CompletedTransaction(producer_id, first_offset, offset, is_abort)
 
     # Transactions ------------------------------------------------------------------------------
@@ -194,6 +198,22 @@ class ProducerStates:
     def first_open_offset(self) -> int | None:
         """Where the earliest open transaction begins."""
         return next(iter(self._open), None)
+
+    def first_undecided_offset(self, high_watermark: int) -> int | None:
+        """The same, where an end counts only if it is committed."""
+        first = next(iter(self._open), None)
+        if self._ended:
+            self.committed(high_watermark)
+            for _, began in self._ended:
+                if first is None or began < first:
+                    first = began
+        return first
+
+    def committed(self, high_watermark: int) -> None:
+        """The high watermark rose: ends of transactions below it are final."""
+        ended = self._ended
+        while ended and ended[0][0] < high_watermark:
+            ended.popleft()
 
     def aborted_entry(self, completed: CompletedTransaction) -> AbortedTransaction:
         """The index entry of an aborted transaction: with the last stable offset now that it is over."""
