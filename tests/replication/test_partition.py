@@ -2,11 +2,13 @@
 
 import pytest
 
+from klamm.base.clock import Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition, Uuid
 from klamm.base.settings.topic import TopicSettings
 from klamm.log.log import Log
 from klamm.log.results import Origin
+from klamm.metadata.image import PartitionImage
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.control import EndMarker, end_marker_batch
 from klamm.protocol.records.reader import Record
@@ -42,13 +44,14 @@ def a_leader(
 def lead(
     partition: Partition, *, epoch: int, isr: tuple[int, ...] = (1,), replica_count: int = 1
 ) -> None:
-    partition.become_leader(
-        leader_id=1,
+    state = PartitionImage(
+        replicas=tuple(range(1, replica_count + 1)),
+        isr=isr,
+        leader=1,
         leader_epoch=epoch,
         partition_epoch=epoch,
-        isr=isr,
-        replica_count=replica_count,
     )
+    partition.make_leader(state, now=Now(0, NOW), broker_epochs=lambda _: None)
 
 
 def append(partition: Partition, *values: bytes, acks: int = -1, **header: object) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from klamm.base.clock import Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition, Uuid
 from klamm.base.settings.topic import TopicSettings
@@ -17,6 +18,7 @@ from klamm.storage.log_directories import LogDirectory
 from klamm.testing.disk import MemoryDisk
 
 NOW = 1_750_000_000_000
+AT = Now(0, NOW)
 US = 1
 OTHER = 2
 FIRST_ID = Uuid(bytes([1] * 16))
@@ -77,7 +79,7 @@ def an_image(*topics: TopicImage) -> ClusterImage:
 def apply(replicas: Replicas, *topics: TopicImage) -> None:
     image = an_image(*topics)
     for topic in topics:
-        assert replicas.apply_topic(image, topic, NOW) == []
+        assert replicas.apply_topic(image, topic, AT) == []
 
 
 def partition_of(replicas: Replicas, topic: str = "t", index: int = 0) -> Partition:
@@ -211,7 +213,7 @@ def test_a_start_finds_what_was_there(is_clean: bool) -> None:
         stop(before)
 
     replicas = some_replicas(disk)
-    loaded = replicas.load(an_image(a_topic(epoch=1)), NOW)
+    loaded = replicas.load(an_image(a_topic(epoch=1)), AT)
 
     assert loaded == ([], [])
     partition = partition_of(replicas)
@@ -225,14 +227,14 @@ def test_a_directory_that_no_topic_claims_is_set_aside() -> None:
     stop(before)
 
     replicas = some_replicas(disk)
-    loaded = replicas.load(an_image(a_topic("kept", SECOND_ID)), NOW)
+    loaded = replicas.load(an_image(a_topic("kept", SECOND_ID)), AT)
 
     assert len(loaded.strays) == 2
     assert all(path.endswith("-stray") and disk.exists(path) for path in loaded.strays)
     assert names(replicas) == ["kept-0"]
     # And once is enough.
     stop(replicas)
-    assert some_replicas(disk).load(an_image(a_topic("kept", SECOND_ID)), NOW).strays == []
+    assert some_replicas(disk).load(an_image(a_topic("kept", SECOND_ID)), AT).strays == []
 
 
 def test_an_image_older_than_the_registration_sets_nothing_aside() -> None:
@@ -241,7 +243,7 @@ def test_an_image_older_than_the_registration_sets_nothing_aside() -> None:
     apply(before, a_topic("new", partitions=2), a_topic("old", SECOND_ID))
     replicas = some_replicas(disk)
 
-    loaded = replicas.load(an_image(a_topic("old", SECOND_ID)), NOW, is_current=False)
+    loaded = replicas.load(an_image(a_topic("old", SECOND_ID)), AT, is_current=False)
 
     assert loaded.strays == []
     apply(replicas, a_topic("new", partitions=2))
@@ -258,7 +260,7 @@ def test_the_log_of_a_topic_that_was_made_again_meanwhile_is_set_aside() -> None
     stop(before)
 
     replicas = some_replicas(disk)
-    loaded = replicas.load(an_image(a_topic(topic_id=SECOND_ID)), NOW)
+    loaded = replicas.load(an_image(a_topic(topic_id=SECOND_ID)), AT)
 
     assert (len(loaded.strays), loaded.problems) == (1, [])
     partition = partition_of(replicas)
@@ -275,7 +277,7 @@ def test_a_partition_is_found_in_the_directory_where_it_lies() -> None:
     stop(before)
 
     replicas = some_replicas(disk, *paths)
-    replicas.load(an_image(a_topic(partitions=2)), NOW)
+    replicas.load(an_image(a_topic(partitions=2)), AT)
 
     assert {p.name: replicas.home_of(p).path for p in replicas} == home
 
@@ -289,7 +291,7 @@ def test_a_log_that_cannot_be_opened_takes_only_its_partition_offline() -> None:
     disk.fail("open", "t-0/00000000000000000000.log")
 
     replicas = some_replicas(disk)
-    loaded = replicas.load(an_image(a_topic(partitions=2)), NOW)
+    loaded = replicas.load(an_image(a_topic(partitions=2)), AT)
 
     assert [problem.partition(":")[0] for problem in loaded.problems] == ["t-0"]
     assert names(replicas) == ["t-1"]

@@ -16,6 +16,7 @@ from klamm.base.clock import Ms, Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition, Uuid
 from klamm.base.settings.topic import TopicSettings
+from klamm.log.disk import File
 from klamm.log.log import Log
 from klamm.log.results import Appended, OffsetOutOfRange, Origin, Slice, TimestampedOffset
 from klamm.metadata.image import NO_LEADER, PartitionImage
@@ -433,11 +434,12 @@ class Partition:
         return True
 
     @_guarded
-    def truncate_to(self, offset: int, leader_epoch: int) -> None:
-        """Our log went another way than the leader's from here on."""
+    def truncate_to(self, offset: int, leader_epoch: int, *, sync: bool = True) -> File | None:
+        """Our log went another way than the leader's from here on. sync and what is returned: see Log.truncate_to."""
         self._check_follower(leader_epoch)
-        self.log.truncate_to(offset)
+        file = self.log.truncate_to(offset, sync=sync)
         self.high_watermark = min(self.high_watermark, self.log.end_offset)
+        return file
 
     @_guarded
     def truncate_fully_and_start_at(self, offset: int, leader_epoch: int) -> None:

@@ -126,6 +126,7 @@ class Replicas:
         A log that cannot be opened, damaged below its recovery point for example, is left as it is: the partition is
         offline and the others go on.
         """
+        settings = None
         for index in range(len(topic.partitions)) if indexes is None else indexes:
             state = topic.partitions[index]
             partition = self._partitions.get((topic.name, index))
@@ -136,9 +137,10 @@ class Replicas:
                     yield Change(partition, is_removed=True)
                 continue
             if partition is None or partition.topic_id != topic.topic_id:
+                settings = settings or self._settings_of(image, topic.name)
                 name = TopicPartition(topic.name, index)
                 try:
-                    partition = self._create(name, topic, self._settings_of(image, topic.name), now)
+                    partition = self._create(name, topic, settings, now)
                 except (OSError, ApiError) as e:
                     self._unreadable.add(name)
                     yield Change(problem=f"{name}: {e}")

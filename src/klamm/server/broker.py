@@ -16,11 +16,15 @@ from klamm.metadata.resource_type import ResourceType
 from klamm.replication.fetch_sessions import FetchSessions
 from klamm.replication.partition import Partition
 from klamm.replication.purgatory import Purgatory
-from klamm.replication.replicas import Replicas
+from klamm.replication.replicas import Change, Replicas
 from klamm.server.api_table import BROKER, served
 from klamm.server.controller_port import ControllerPort
 from klamm.server.coordination.coordinators import group_coordinator, transaction_coordinator
-from klamm.server.coordination.internal_topics import InternalTopics
+from klamm.server.coordination.internal_topics import (
+    OFFSETS_TOPIC,
+    TRANSACTIONS_TOPIC,
+    InternalTopics,
+)
 from klamm.server.coordination.markers import MarkerWriter
 from klamm.server.coordination.participation import Participation
 from klamm.server.fetch.delayed_fetch import DelayedFetch
@@ -61,6 +65,9 @@ class Broker:
             self.settings_of,
             producer_expiry_ms=settings.log.producer_id_expiration_ms,
             on_failure=lambda partition, error: self._log_failed(partition.log, error),
+            broker_epochs=self.active_epoch_of,
+            is_known=lambda topic, index: self.image.partition(topic, index) is not None,
+            lag_ms=settings.replication.lag_time_max_ms,
         )
         self.fetch_sessions = FetchSessions(
             settings.network.fetch_session_cache_slots,
@@ -106,9 +113,13 @@ class Broker:
         }
         return topic_settings(self.settings, dynamic, image.config(ResourceType.TOPIC, topic))
 
+    def active_epoch_of(self, broker_id: int) -> int | None:
+        broker = self.image.brokers.get(broker_id)
+        return broker.epoch if broker is not None and broker.is_active else None
+
     def load(self) -> None:
         is_current = self.image.offset >= self.quorum.broker_epoch
-        loaded = self.replicas.load(self.image, self.clock.wall(), is_current=is_current)
+        loaded = self.replicas.load(self.image, self.clock.now(), is_current=is_current)
         for stray in loaded.strays:
             log.warning("set aside a directory that belongs to no topic: path=%s", stray)
         for problem in loaded.problems:
@@ -131,10 +142,11 @@ class Broker:
             for partition in removed:
                 self._delete(partition, now.monotonic)
                 yield
-        for topic in delta.changed_topics:
-            for problem in self.replicas.follow_topic(image, topic, now.wall):
-                if problem is not None:
-                    log.error("a partition is offline: %s", problem)
+        for each in delta.topics.values():
+            if each.after is None:
+                continue
+            for change in self.replicas.follow_topic(image, each.after, now, each.partitions):
+                self._changed(change, now.monotonic)
                 self._write_outdated_checkpoints()
                 yield
         for key in sorted(delta.changed_configs):
@@ -146,6 +158,19 @@ class Broker:
                     yield
         self._forget_partitions()
         self._coordinate(image)
+
+    def _changed(self, change: Change, now: int) -> None:
+        partition = change.partition
+        if change.problem is not None:
+            log.error("a partition is offline: %s", change.problem)
+        if partition is None:
+            return
+        if change.is_removed:
+            self._forget_partitions()
+            self._delete(partition, now)
+        if change.is_removed or (change.is_moved and not partition.is_leader):
+            # Who waits here for records is told to look elsewhere.
+            self._retry_fetches(partition)
 
     def _coordinate(self, image: ClusterImage) -> None:
         self.groups.follow(image)
@@ -180,6 +205,22 @@ class Broker:
     # -- appends, and who waits for them ----------------------------------------------------------------------------
 
     def appended(self, partition: Partition) -> None:
+        if self.fetches:
+            for fetch in self.fetches.touched(partition.name):
+                fetch.retry(partition)
+
+    def grew(self, partition: Partition) -> None:
+        """The log's end rose: followers may fetch."""
+
+    def committed(self, partition: Partition) -> None:
+        """The high watermark rose, by what a follower fetched or a change of the ISR; or a follower's own, by what it was told."""
+        self._retry_fetches(partition)
+        if partition.name.topic == OFFSETS_TOPIC:
+            self.groups.committed(partition)
+        elif partition.name.topic == TRANSACTIONS_TOPIC:
+            self.transactions.committed(partition)
+
+    def _retry_fetches(self, partition: Partition) -> None:
         if self.fetches:
             for fetch in self.fetches.touched(partition.name):
                 fetch.retry(partition)

@@ -1,13 +1,14 @@
 """The straight path answers exactly what the handler would: the same bytes to the same requests, one after another."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from klamm.base.errors import ErrorCode
+from klamm.log.log import Log
 from klamm.protocol.messages.produce import ProduceRequest
 from klamm.protocol.records.batch import Codec
-from klamm.replication.partition import Partition
 from klamm.server.network.connection import Answer
 from klamm.server.straight.produce import StraightProduce
 from server.asking import (
@@ -276,14 +277,14 @@ def test_a_bug_that_hits_one_batch_is_told_for_that_one_and_the_others_are_ackno
     client: WireClient, make_topic: MakeTopic, monkeypatch: pytest.MonkeyPatch, version: int
 ) -> None:
     topic = make_topic(partitions=3)
-    whole = Partition.append
+    whole = Log.append
 
-    def broken(self: Partition, *args: object, **kwargs: object) -> object:
-        if self.name.partition == 1:
+    def broken(self: Log, *args: Any, **kwargs: Any) -> object:
+        if self.directory.endswith(f"{topic.name}-1"):
             raise RuntimeError("a bug")
         return whole(self, *args, **kwargs)
 
-    monkeypatch.setattr(Partition, "append", broken)
+    monkeypatch.setattr(Log, "append", broken)
     request = a_produce_of((topic, [(index, a_batch(b"x")) for index in range(3)]), acks=-1)
 
     (answer,) = client.ask(request, version).responses
