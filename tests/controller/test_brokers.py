@@ -1,6 +1,7 @@
 """Brokers register, serve, leave and come back, and what that does to partitions."""
 
 import pytest
+from tests.controller.conftest import BROKER_EPOCH
 
 from klamm.base.clock import Now
 from klamm.base.errors import ApiError, ErrorCode
@@ -18,8 +19,6 @@ from klamm.protocol.messages.broker_registration import (
 )
 from klamm.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from klamm.protocol.messages.unregister_broker import UnregisterBrokerRequest
-
-from .conftest import BROKER_EPOCH
 
 _DIRECTORIES = {
     1: [Uuid(b"directory-of-one")],

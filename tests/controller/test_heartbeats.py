@@ -1,14 +1,13 @@
 """Brokers say that they live; what they may do next, and what becomes of those who are silent."""
 
 import pytest
+from tests.controller.conftest import BROKER_EPOCH, DIRECTORY, Machine, directory
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import Uuid
 from klamm.controller.heartbeats import NEVER
 from klamm.metadata.records.nodes import BrokerRegistrationChangeRecord
 from klamm.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
-
-from .conftest import BROKER_EPOCH, DIRECTORY, Machine, directory
 
 SESSION = 9_000
 

@@ -12,10 +12,12 @@ from klamm.base.clock import Ms, Now
 from klamm.base.settings.broker import Settings, topic_settings
 from klamm.base.settings.describe import Layers
 from klamm.controller import brokers, configs, features, fencing, producer_ids, topics
-from klamm.controller.decision import Context, Decision
+from klamm.controller.decision import Context, Decision, ReplyT
 from klamm.controller.heartbeats import NEVER, Heartbeats
 from klamm.controller.partitions import directories, election, isr, reassignments
+from klamm.controller.partitions.balance import Balance
 from klamm.metadata.image import ClusterImage
+from klamm.metadata.records.configs import ConfigRecord
 from klamm.metadata.records.log import NoOpRecord
 from klamm.metadata.resource_type import ResourceType
 from klamm.protocol.messages.allocate_producer_ids import (
@@ -72,13 +74,22 @@ _BEGINNING = Now(0, 0)
 
 
 class Controller:
-    __slots__ = ("_chance", "_heartbeats", "_layers", "_settings", "_topic_defaults", "image")
+    __slots__ = (
+        "_balance",
+        "_chance",
+        "_heartbeats",
+        "_layers",
+        "_settings",
+        "_topic_defaults",
+        "image",
+    )
 
     def __init__(
         self, image: ClusterImage, settings: Settings, chance: Chance, now: Now = _BEGINNING
     ) -> None:
         self.image = image
         self._heartbeats = Heartbeats(image, settings.node.session_timeout_ms, now.monotonic)
+        self._balance = Balance(settings.replication, now.monotonic)
         self._settings = settings
         self._chance = chance
         self._layers = Layers(settings, {}, {})
@@ -107,12 +118,21 @@ class Controller:
     def alter_configs(
         self, request: AlterConfigsRequest, now: Now
     ) -> Decision[AlterConfigsResponse]:
-        return configs.alter(self._context(now), request)
+        return self._after(configs.alter(self._context(now), request), now)
 
     def incremental_alter_configs(
         self, request: IncrementalAlterConfigsRequest, now: Now
     ) -> Decision[IncrementalAlterConfigsResponse]:
-        return configs.alter_incrementally(self._context(now), request)
+        return self._after(configs.alter_incrementally(self._context(now), request), now)
+
+    def _after(self, decision: Decision[ReplyT], now: Now) -> Decision[ReplyT]:
+        """Whoever allows unclean elections wants a leader now."""
+        if any(
+            isinstance(each, ConfigRecord) and each.name == "unclean.leader.election.enable"
+            for each in decision.records
+        ):
+            self._balance.look_for_leaders(now.monotonic)
+        return decision
 
     def update_features(
         self, request: UpdateFeaturesRequest, now: Now
@@ -186,14 +206,14 @@ class Controller:
     @property
     def next_wake(self) -> Ms:
         """When `wake` has something to do, in monotonic time."""
-        return self._heartbeats.next_expiry(self.image)
+        return min(self._heartbeats.next_expiry(self.image), self._balance.next_wake)
 
     def wake(self, now: Now) -> Decision[None]:
         """One of the things that are due; more may be left, as next_wake says then."""
         silent = self._heartbeats.first_expired(self.image, now.monotonic)
         if silent is not None:
             return Decision(None, fencing.fence(self._context(now), self.image.brokers[silent]))
-        return Decision(None)
+        return Decision(None, self._balance.wake(self._context(now), now.monotonic))
 
     def keep_alive(self, now: Now) -> Decision[None]:
         """An idle log still moves, so that everybody can see that its leader lives."""

@@ -69,15 +69,33 @@ class ReplicationSettings:
         effective=False,
         doc="Connections with which a follower fetches from each leader.",
     )
+    auto_leader_rebalance_enable: bool = setting(
+        "auto.leader.rebalance.enable",
+        Kind.BOOLEAN,
+        True,
+        doc="Give leadership back to the preferred replicas from time to time.",
+    )
+    leader_imbalance_check_interval_seconds: int = setting(
+        "leader.imbalance.check.interval.seconds",
+        Kind.LONG,
+        300,
+        at_least=1,
+        doc="Time between two looks for leaders that are not the preferred replicas.",
+    )
+    unclean_election_interval_ms: int = setting(
+        "unclean.leader.election.interval.ms",
+        Kind.LONG,
+        300_000,
+        at_least=1,
+        hidden=True,
+        doc="Time between two tries to elect leaders from replicas that are not in sync.",
+    )
 
 
 # fmt: off
 ROWS: tuple[Setting, ...] = (
     accepted("controller.socket.timeout.ms", Kind.INT, 30_000, doc="Socket timeout between broker and controller."),
     accepted("replica.socket.receive.buffer.bytes", Kind.INT, 65_536, doc="Receive buffer of a follower's fetches."),
-    accepted("auto.leader.rebalance.enable", Kind.BOOLEAN, True, doc="Give leadership back to the preferred replicas from time to time."),
-    accepted("leader.imbalance.check.interval.seconds", Kind.LONG, 300, at_least=1, doc="Time between two looks for leaders that are not the preferred replicas."),
-    accepted("unclean.leader.election.interval.ms", Kind.LONG, 300_000, at_least=1, hidden=True, doc="Time between two tries to elect leaders from replicas that are not in sync."),
     accepted("replica.selector.class", Kind.STRING, None, doc="Java class that chooses the replica a consumer reads from."),
     accepted("follower.fetch.last.tiered.offset.enable", Kind.BOOLEAN, False, mode=Mode.CLUSTER_WIDE, doc="Let a new follower begin at the last offset in tiered storage."),
 )

@@ -28,6 +28,7 @@ from klamm.metadata.records.log import AbortTransactionRecord
 from klamm.metadata.replay import apply
 from klamm.raft.roles import Leader
 from klamm.server.controller_port import OPERATIONS, ControllerRequest
+from klamm.server.loops.controller_journal import Journal
 from klamm.server.loops.metadata_follower import MetadataFollower, Step
 from klamm.server.loops.raft_driver import RaftDriver
 from klamm.server.world.ports import World
@@ -60,6 +61,7 @@ class ControllerDriver:
         self._raft = raft
         self._follower = follower
         self._controller: Controller | None = None
+        self.journal = Journal()
         self._waiting: deque[_Waiting[object]] = deque()
         self._activated: list[asyncio.Future[None]] = []
         self._timer: asyncio.TimerHandle | None = None
@@ -168,6 +170,8 @@ class ControllerDriver:
 
     def _append(self, records: Sequence[object], *, can_wait: bool = False) -> None:
         """As one batch, or several if there are very many: then some may be committed and the rest not."""
+        assert self._controller is not None
+        self.journal.note(records, self._controller.image)
         for at in range(0, len(records), _MAX_RECORDS_PER_BATCH):
             self._append_batch(records[at : at + _MAX_RECORDS_PER_BATCH], can_wait=can_wait)
 

@@ -1,6 +1,7 @@
 """A broker says in which of its directories it keeps which replica."""
 
 import pytest
+from tests.controller.conftest import BROKER_EPOCH, DIRECTORY, directory
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import Uuid
@@ -10,8 +11,6 @@ from klamm.protocol.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequestPartitionData,
     AssignReplicasToDirsRequestTopicData,
 )
-
-from .conftest import BROKER_EPOCH, DIRECTORY, directory
 
 TOPIC = Uuid(b"t---------------")
 OTHER = directory(1, "b")

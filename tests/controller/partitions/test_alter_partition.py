@@ -1,6 +1,7 @@
 """AlterPartition: a leader says who is in sync; the controller holds it against what it knows."""
 
 import pytest
+from tests.controller.conftest import BROKER_EPOCH
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import Uuid
@@ -10,8 +11,6 @@ from klamm.protocol.messages.alter_partition import (
     AlterPartitionRequestTopicData,
     BrokerState,
 )
-
-from .conftest import BROKER_EPOCH
 
 TOPIC = Uuid(b"t---------------")
 

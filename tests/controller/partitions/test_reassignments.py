@@ -1,6 +1,7 @@
 """Replicas move to other brokers: AlterPartitionReassignments and ListPartitionReassignments."""
 
 import pytest
+from tests.controller.conftest import DIRECTORY, Machine, directory
 
 from klamm.base.errors import ErrorCode
 from klamm.base.ids import ZERO_UUID
@@ -13,8 +14,6 @@ from klamm.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
 )
-
-from .conftest import DIRECTORY, Machine, directory
 
 
 @pytest.fixture
