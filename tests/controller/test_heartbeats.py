@@ -5,7 +5,6 @@ from tests.controller.conftest import BROKER_EPOCH, DIRECTORY, Machine, director
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import Uuid
-from klamm.controller.heartbeats import NEVER
 from klamm.metadata.records.nodes import BrokerRegistrationChangeRecord
 from klamm.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 
@@ -82,7 +81,7 @@ def test_silent_brokers_are_fenced_one_by_one(three):
         assert three.controller.next_wake == SESSION + 1
         wake(three, SESSION + 1)
 
-    assert three.controller.next_wake == NEVER
+    assert three.controller.next_wake > 2 * SESSION
     assert all(each.is_fenced for each in three.image.brokers.values())
 
 

@@ -71,4 +71,6 @@ def _note_change(record: BrokerRegistrationChangeRecord, records: int) -> None:
         what = "a broker hands over, to stop"
     elif record.log_dirs:
         what = "a broker has lost a directory"
-    log.info("%s: broker=%s epoch=%s records=%s", what, record.broker_id, record.broker_epoch, records)
+    log.info(
+        "%s: broker=%s epoch=%s records=%s", what, record.broker_id, record.broker_epoch, records
+    )
