@@ -19,7 +19,7 @@ _INT = Struct("<i")
 
 
 class TopicHashes:
-    """Hashes of topics, kept for as long as the topic's image stays the same object."""
+    """Hashes of topics, kept for as long as their replicas stay where they are. Leaders and ISRs come and go."""
 
     __slots__ = ("_kept",)
 
@@ -38,14 +38,26 @@ class TopicHashes:
         kept = self._kept.get(topic.name)
         if kept is not None and kept[0] is topic:
             return kept[1]
-        value = xxh3_64(_describe(topic, image))
+        is_same = kept is not None and _are_places_same(kept[0], topic)
+        value = kept[1] if kept is not None and is_same else xxh3_64(_describe(topic, image))
         self._kept[topic.name] = (topic, value)
         return value
 
     def forget_missing(self, image: ClusterImage) -> None:
-        """Drop the hashes of topics that are gone or have changed."""
+        """Drop the hashes of topics that are gone."""
         found = image.topics_by_name
-        self._kept = {name: kept for name, kept in self._kept.items() if found.get(name) is kept[0]}
+        self._kept = {name: kept for name, kept in self._kept.items() if name in found}
+
+
+def _are_places_same(before: TopicImage, after: TopicImage) -> bool:
+    return (
+        before.topic_id == after.topic_id
+        and len(before.partitions) == len(after.partitions)
+        and all(
+            old.replicas == new.replicas
+            for old, new in zip(before.partitions, after.partitions, strict=True)
+        )
+    )
 
 
 def _describe(topic: TopicImage, image: ClusterImage) -> bytes:
