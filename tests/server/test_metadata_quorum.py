@@ -390,13 +390,6 @@ def test_voters_that_stand_in_the_log_are_carried_on():
     assert store.load_voters()[-1][1].messages == voters(1)
 
 
-def test_a_node_does_not_lead_a_quorum_that_has_other_voters(stage):
-    format_with_voters(stage, 1, 2, 3)
-
-    with pytest.raises(StorageError, match=r"voters .* are \[1, 2, 3\]"):
-        asyncio.run(stage.start())
-
-
 def test_a_node_does_not_lead_a_quorum_whose_state_file_names_other_voters(stage):
     asyncio.run(start_and_stop(stage))
     state = election_state.parse(stage.disk.read(f"{LOG}/quorum-state").decode())

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from klamm.base.errors import ErrorCode
 from klamm.base.ids import ZERO_UUID, OffsetAndEpoch, Uuid
+from klamm.protocol.wire import Buffer
 
 
 class ReplicaKey(NamedTuple):
@@ -48,6 +49,7 @@ class EndEpoch:
     epoch: int
     # Who should stand next, the one with the longest log first.
     preferred: tuple[ReplicaKey, ...] = ()
+    address: Address | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class FetchAnswer(Answer):
     """At most one of these: records from the asked offset on, where the logs part, or a snapshot to load first."""
 
     high_watermark: int = -1
-    records: bytes = b""
+    records: Buffer = b""
     diverging: OffsetAndEpoch | None = None
     snapshot: OffsetAndEpoch | None = None
 
@@ -101,7 +103,7 @@ class SnapshotAnswer(Answer):
     snapshot: OffsetAndEpoch
     position: int = 0
     size: int = 0
-    data: bytes = b""
+    data: Buffer = b""
 
 
 class Send(NamedTuple):

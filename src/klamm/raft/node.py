@@ -8,6 +8,7 @@ only pulls. `now` is monotonic time, which only ever decides how long to wait.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from klamm.base.clock import Ms
 from klamm.base.errors import ErrorCode
@@ -16,6 +17,7 @@ from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.control import ControlMessage
 from klamm.protocol.records.reader import Record
 from klamm.raft import leadership, quorum
+from klamm.raft.due import due
 from klamm.raft.election_state import ElectionState
 from klamm.raft.epoch import Epoch
 from klamm.raft.messages import (
@@ -84,8 +86,8 @@ class RaftNode:
         self.replica = Replica(log, log_end, history)
         self._draw = draw
         self._stamp = stamp
-        self._timing = timing or QuorumTiming()
-        self._outgoing = Outgoing(self._timing.retry_backoff)
+        self.timing = timing or QuorumTiming()
+        self._outgoing = Outgoing(self.timing.retry_backoff)
         self._ready = Ready()
 
     # What others may know
@@ -149,8 +151,10 @@ class RaftNode:
         at = self._role_deadline()
         if isinstance(self.state, Leader):
             others = self.voters.others(self.me.id)
-            every = self._timing.begin_epoch
+            every = self.timing.begin_epoch
             at = min([at, *(leadership.begin_epoch_at(self.state, o, every) for o in others)])
+        elif isinstance(self.state, Follower) and not self.is_voter and now < self.state.timeout_at:
+            at = self.state.timeout_at
         return at if resting is None else min(at, resting)
 
     def receive(self, request: Request, now: Ms) -> Ready:
@@ -188,9 +192,13 @@ class RaftNode:
     def unreachable(self, node_id: int, now: Ms) -> Ready:
         """Its connection closed and another is refused: that process is gone, nobody need wait for its silence."""
         state = self.state
-        if isinstance(state, Follower) and state.leader_id == node_id and self.is_voter:
+        if isinstance(state, Follower) and state.leader_id == node_id:
             state.has_fetched = False
             state.timeout_at = min(state.timeout_at, now + self._draw(_SUCCESSION_MS))
+        elif isinstance(state, Voting) and node_id in self.voters.ids:
+            # It cannot vote: whoever waits for it may lose a second on a split vote.
+            state.hear(node_id, is_granted=False)
+            self._pause_if_lost(state, now)
         return self._done(now)
 
     def propose(self, values: Sequence[bytes]) -> Ready:
@@ -221,6 +229,15 @@ class RaftNode:
 
     def snapshot_written(self, now: Ms) -> Ready:
         """The piece is in its file: the next one may come."""
+        if isinstance(self.state, Follower):
+            self.state.is_writing = False
+        return self._done(now)
+
+    def snapshot_refused(self, now: Ms) -> Ready:
+        """What came is no snapshot: the next fetch tells again which one to load."""
+        if isinstance(self.state, Follower):
+            self.state.snapshot = None
+            self.state.timeout_at = now + self.timing.fetch_timeout
         return self._done(now)
 
     def snapshot_loaded(self, snapshot: OffsetAndEpoch, records: VoterRecords, now: Ms) -> Ready:
@@ -228,7 +245,7 @@ class RaftNode:
         self.replica.restart(snapshot, records)
         if isinstance(self.state, Follower):
             self.state.snapshot = None
-            self.state.timeout_at = now + self._timing.fetch_timeout
+            self.state.timeout_at = now + self.timing.fetch_timeout
         return self._done(now)
 
     def resign(self, now: Ms) -> Ready:
@@ -283,28 +300,38 @@ class RaftNode:
             end.leader_id, end.epoch
         ):
             return self.known.answer(ErrorCode.INVALID_REQUEST)
-        self._follow_if_new(end.leader_id, end.epoch, None, now)
+        self._follow_if_new(end.leader_id, end.epoch, end.address, now)
         if isinstance(self.state, Follower):
             ids = [each.id for each in end.preferred]
             place = ids.index(self.me.id) if self.me.id in ids else len(ids)
-            wait = min(place * _SUCCESSION_MS, self._timing.election_backoff_max)
+            wait = min(place * _SUCCESSION_MS, self.timing.election_backoff_max)
             self.state.has_fetched = False
             self.state.timeout_at = now + wait
         return self.known.answer()
 
     def _fetch(self, fetch: Fetch, now: Ms) -> FetchAnswer:
+        answer = self.look(fetch)
+        if answer.error is ErrorCode.NONE:
+            assert isinstance(self.state, Leader)
+            if fetch.replica.id < 0:
+                # A tool that reads along.
+                return answer
+            progress = leadership.progress_of(self.state, fetch.replica)
+            progress.heard_at = now
+            if answer.diverging is None and answer.snapshot is None:
+                progress.fetched(fetch.log_end.offset, leader_end=self.end_offset, now=now)
+                self._commit()
+            return replace(answer, high_watermark=self.high_watermark)
+        return answer
+
+    def look(self, fetch: Fetch) -> FetchAnswer:
+        """What a fetch would be answered now. Changes nothing: one that waits is not heard again each time it is looked at."""
         error = self._refusal(fetch.epoch)
         if error is ErrorCode.NONE and not 0 <= fetch.log_end.epoch <= fetch.epoch:
             error = ErrorCode.INVALID_REQUEST
         if error is not ErrorCode.NONE:
             return self.known.fetch_answer(error)
-        assert isinstance(self.state, Leader)
-        progress = leadership.progress_of(self.state, fetch.replica)
-        progress.heard_at = now
         found = look_up(fetch, self.replica.log, log_end=self.replica.end)
-        if found == (None, None):
-            progress.fetched(fetch.log_end.offset, leader_end=self.end_offset, now=now)
-            self._commit()
         return self.known.fetch_answer(
             high_watermark=self.high_watermark,
             diverging=found.diverging,
@@ -360,26 +387,32 @@ class RaftNode:
         self.state.hear(voter, is_granted=answer.is_granted)
         if quorum.is_majority(self.state.granted, self.voters.ids):
             self._win(now)
-        elif len(self.voters.ids - self.state.rejected) < quorum.majority(len(self.voters.ids)):
-            # Lost: try again, at another time than those who lost with us.
-            pause = self._draw(max(1, self._timing.election_backoff_max))
-            self.state.ends_at = min(self.state.ends_at, now + pause)
+        else:
+            self._pause_if_lost(self.state, now)
+
+    def _pause_if_lost(self, voting: Voting, now: Ms) -> None:
+        """Try again soon, at another time than those who lost with us."""
+        ids = self.voters.ids
+        if len(ids - voting.rejected) < quorum.majority(len(ids)):
+            pause = self._draw(max(1, self.timing.election_backoff_max))
+            voting.ends_at = min(voting.ends_at, now + pause)
 
     def _fetched(self, answer: FetchAnswer, now: Ms) -> None:
         state = self.state
         if not isinstance(state, Follower) or answer.error is not ErrorCode.NONE:
             return
-        state.timeout_at = now + self._timing.fetch_timeout
-        state.has_fetched = True
         if answer.diverging is not None:
             self._ready.truncate_to = self.replica.truncate(answer.diverging)
-            return
-        if answer.snapshot is not None:
+        elif answer.snapshot is not None:
             state.snapshot, state.position, state.size = answer.snapshot, 0, -1
-            return
-        if answer.records:
-            self._ready.append += self.replica.append_fetched(answer.records)
-        self.replica.hear_high_watermark(answer.high_watermark)
+            state.is_writing = False
+        else:
+            # Whoever sends what cannot be read has not been heard.
+            if answer.records:
+                self._ready.append += self.replica.append_fetched(answer.records)
+            self.replica.hear_high_watermark(answer.high_watermark)
+        state.timeout_at = now + self.timing.fetch_timeout
+        state.has_fetched = True
 
     def _fetched_snapshot(self, answer: SnapshotAnswer, now: Ms) -> None:
         state = self.state
@@ -389,9 +422,10 @@ class RaftNode:
             # Gone, or confused: the next fetch tells which snapshot there is now.
             state.snapshot = None
             return
-        state.timeout_at = now + self._timing.fetch_timeout
+        state.timeout_at = now + self.timing.fetch_timeout
         state.position += len(answer.data)
         state.size = answer.size
+        state.is_writing = True
         self._ready.snapshot = answer
 
     # Roles
@@ -418,7 +452,7 @@ class RaftNode:
 
     def _follow(self, leader_id: int, epoch: int, address: Address | None, now: Ms) -> None:
         self._enter(epoch, leader_id, address)
-        self._become(Role.FOLLOWER, Follower(leader_id, now + self._timing.fetch_timeout))
+        self._become(Role.FOLLOWER, Follower(leader_id, now + self.timing.fetch_timeout))
 
     def _stand(self, now: Ms) -> None:
         ends_at = now + self._election_delay()
@@ -467,7 +501,7 @@ class RaftNode:
 
     def _give_up(self, now: Ms) -> None:
         """Too few would vote for this node: perhaps they hear a leader, and it will, too, or somebody tells who it is."""
-        again_at = now + self._draw(max(1, self._timing.election_backoff_max))
+        again_at = now + self._draw(max(1, self.timing.election_backoff_max))
         if self.leader_id is not None:
             self._become(Role.FOLLOWER, Follower(self.leader_id, again_at))
         else:
@@ -484,17 +518,18 @@ class RaftNode:
         match self.state:
             case Unattached(at) | Voting(at) | Resigned(at):
                 deadline = at
-            case Follower(_, at):
-                deadline = at
+            case Follower() as follower:
+                # While a snapshot is whole and being loaded it is not the leader who keeps this node waiting.
+                deadline = _NEVER if follower.is_loading else follower.timeout_at
             case Leader() as leader:
-                patience = self._timing.check_quorum
+                patience = self.timing.check_quorum
                 lost = leadership.lost_majority_at(leader, self.me, self.voters, patience)
                 return _NEVER if lost is None else lost
         # Observers wait for ever: they have no vote.
         return deadline if self.is_voter or self.role is Role.RESIGNED else _NEVER
 
     def _election_delay(self) -> Ms:
-        timeout = self._timing.election_timeout
+        timeout = self.timing.election_timeout
         return timeout + self._draw(max(1, timeout))
 
     def _must_lead(self) -> None:
@@ -527,39 +562,14 @@ class RaftNode:
         return ready
 
     def _send_due(self, now: Ms) -> None:
-        match self.state:
-            case Voting() as voting:
-                is_pre_vote = self.role is Role.PROSPECTIVE
-                for voter in self.voters.others(self.me.id):
-                    if voter.id not in voting.granted | voting.rejected:
-                        vote = Vote(self.me, self.epoch, self.replica.end, is_pre_vote, voter.key)
-                        self._send(voter.id, vote, now)
-            case Leader() as leader:
-                every = self._timing.begin_epoch
-                for voter in self.voters.others(self.me.id):
-                    if leadership.begin_epoch_at(leader, voter, every) <= now:
-                        begin = BeginEpoch(self.me.id, self.epoch, voter.key, self.address)
-                        if self._send(voter.id, begin, now):
-                            leader.begun_at[voter.id] = now
-            case Follower() as follower:
-                self._send_fetch(follower, now)
-            case Unattached() if self.replica.is_flushed:
-                # Whoever answers tells which epoch it is and who leads.
-                self._send(None, Fetch(self.me, self.epoch, self.replica.end), now)
-            case Resigned() as resigned:
-                for node_id in sorted(resigned.unaware):
-                    end = EndEpoch(self.me.id, self.epoch, resigned.preferred)
-                    self._send(node_id, end, now)
-
-    def _send_fetch(self, follower: Follower, now: Ms) -> None:
-        """A fetch says what is on disk, so none is sent before that is all there is."""
-        if follower.snapshot is not None:
-            if self._ready.snapshot is None and follower.position != follower.size:
-                piece = FetchSnapshot(self.me, self.epoch, follower.snapshot, follower.position)
-                self._send(follower.leader_id, piece, now)
-        elif self.replica.is_flushed:
-            fetch = Fetch(self.me, self.epoch, self.replica.end, self.high_watermark)
-            self._send(follower.leader_id, fetch, now)
+        for to, request in due(self, now):
+            if (
+                self._send(to, request, now)
+                and isinstance(request, BeginEpoch)
+                and to is not None
+                and isinstance(self.state, Leader)
+            ):
+                self.state.begun_at[to] = now
 
     def _send(self, to: int | None, request: Request, now: Ms) -> bool:
         if not self._outgoing.may_send(to, type(request), now):

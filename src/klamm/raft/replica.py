@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from klamm.base.clock import Ms
 from klamm.base.errors import CorruptFrame
 from klamm.base.ids import OffsetAndEpoch
-from klamm.protocol.records.batch import batches
+from klamm.protocol.records.batch import batches, check_crc
 from klamm.protocol.records.control import ControlMessage, control_batch, read_control_messages
+from klamm.protocol.wire import Buffer
 from klamm.raft.ready import Batch
 from klamm.raft.rules import RaftLog, truncation_point
 from klamm.raft.voters import VoterHistory, VoterRecords
@@ -49,23 +50,37 @@ class Replica:
             self.history.note(at, message)
         return self.append(data, len(messages), epoch=epoch, timestamp=timestamp)
 
-    def append_fetched(self, records: bytes) -> list[Batch]:
-        """Batches of the leader, as they are."""
+    def append_fetched(self, records: Buffer) -> list[Batch]:
+        """Batches of the leader, as they are. CorruptFrame: nothing of them was taken."""
         fetched = []
-        for header, data in batches(bytearray(records), partial_end=True):
-            if header.base_offset != self.end.offset or header.leader_epoch < self.end.epoch:
+        end = self.end
+        for header, data in batches(records, partial_end=True):
+            is_next = header.base_offset == end.offset and header.leader_epoch >= end.epoch
+            if not is_next or not check_crc(data):
                 raise CorruptFrame(
-                    f"a batch at {header.base_offset} of epoch {header.leader_epoch} behind {self.end}"
+                    f"a batch at {header.base_offset} of epoch {header.leader_epoch} behind {end}"
                 )
-            count = header.last_offset - header.base_offset + 1
-            fetched.append(
-                Batch(header.base_offset, count, header.leader_epoch, header.max_timestamp, data)
+            end = OffsetAndEpoch(header.last_offset + 1, header.leader_epoch)
+            fetched.append((header, data))
+        controls = [
+            (header.base_offset, list(read_control_messages(data)))
+            for header, data in fetched
+            if header.is_control
+        ]
+        for offset, messages in controls:
+            for message in messages:
+                self.history.note(offset, message)
+        self.end = end
+        return [
+            Batch(
+                header.base_offset,
+                header.last_offset_delta + 1,
+                header.leader_epoch,
+                header.max_timestamp,
+                data,
             )
-            self.end = OffsetAndEpoch(header.last_offset + 1, header.leader_epoch)
-            if header.is_control:
-                for message in read_control_messages(data):
-                    self.history.note(header.base_offset, message)
-        return fetched
+            for header, data in fetched
+        ]
 
     def withdraw(self, batch: Batch) -> None:
         """The shell could not append the newest batch: it never was."""

@@ -71,6 +71,17 @@ class Follower:
     snapshot: OffsetAndEpoch | None = None
     position: int = 0
     size: int = -1
+    # The last piece that came is not in its file yet.
+    is_writing: bool = False
+
+    @property
+    def wants_piece(self) -> bool:
+        return self.position != self.size and not self.is_writing
+
+    @property
+    def is_loading(self) -> bool:
+        """All of the snapshot is here, and it is being made the log's new beginning."""
+        return self.snapshot is not None and self.position == self.size
 
 
 @dataclass(slots=True)

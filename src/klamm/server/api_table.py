@@ -68,6 +68,7 @@ BROKER = (
 )
 # What tools ask of a controller's own listener (--bootstrap-controller).
 CONTROLLER = (
+    "fetch",
     "api_versions",
     "create_topics",
     "delete_topics",
@@ -76,10 +77,16 @@ CONTROLLER = (
     "create_partitions",
     "elect_leaders",
     "incremental_alter_configs",
+    "vote",
+    "begin_quorum_epoch",
+    "end_quorum_epoch",
     "describe_quorum",
     "update_features",
+    "fetch_snapshot",
     "describe_cluster",
 )
+# Where the file of an API's name is the handler of brokers.
+CONTROLLER_MODULES = {"fetch": "klamm.server.quorum.fetch"}
 
 # What only nodes of the cluster may ask: the authorizer wants CLUSTER_ACTION for it.
 CLUSTER_ACTION = frozenset(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from klamm.base.clock import Clock
 from klamm.base.settings.broker import Settings
 from klamm.metadata.image import ClusterImage
-from klamm.server.api_table import CONTROLLER, ServedApi, served
+from klamm.server.api_table import CONTROLLER, CONTROLLER_MODULES, ServedApi, served
 from klamm.server.controller_port import ControllerPort
 from klamm.server.heavy.turns import HeavyRequests
 from klamm.server.world.ports import World
@@ -51,7 +51,7 @@ class ControllerContext:
         self.heavy = HeavyRequests(world.turns)
         # In the order in which they began.
         self.tasks: dict[asyncio.Task[None], None] = {}
-        self.apis = served(CONTROLLER)
+        self.apis = served(CONTROLLER, CONTROLLER_MODULES)
 
     @property
     def image(self) -> ClusterImage:

@@ -53,6 +53,7 @@ class Node:
         self._metadata_path = ""
         # Set when the process should not end as if all were well.
         self.has_failed = False
+        self.quorum: MetadataQuorum
         self.broker: Broker
         self.cleaner: CleanerLoop
         self.ready: Ready
@@ -77,7 +78,7 @@ class Node:
         listeners = self._bind(stack)
         for_controllers = [each for each in listeners if each.is_controller]
         for_clients = [each for each in listeners if not each.is_controller]
-        quorum = MetadataQuorum(
+        quorum = self.quorum = MetadataQuorum(
             world,
             settings,
             directories=data,

@@ -1,10 +1,13 @@
-"""Coordinators that are there, for tests that ask them."""
+"""Coordinators that are there, and a controller's own listener, for tests that ask them."""
+
+from collections.abc import Iterator
 
 import pytest
 
 from klamm.protocol.messages.find_coordinator import FindCoordinatorRequest
 from server.handlers.classic_groups import find_coordinator
 from server.handlers.offsets import NO_TOPIC, OK, fetch
+from server.running_node import RunningNode
 from server.wire_client import WireClient
 from support.patience import eventually
 
@@ -26,3 +29,23 @@ def group_id(client: WireClient, new_name: str) -> str:
 
     eventually(look)
     return new_name
+
+
+@pytest.fixture(scope="module")
+def controller_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
+    """The lone voter of its quorum, which it leads in epoch 1."""
+    settings: dict[str, object] = {
+        "process.roles": "controller",
+        "node.id": 1,
+        "controller.quorum.voters": "1@127.0.0.1:9093",
+        "controller.listener.names": "CONTROLLER",
+        "listeners": "CONTROLLER://127.0.0.1:0",
+    }
+    with RunningNode(tmp_path_factory.mktemp("controller"), settings) as node:
+        yield node
+
+
+@pytest.fixture
+def controller(controller_node: RunningNode) -> Iterator[WireClient]:
+    with WireClient(controller_node.address) as client:
+        yield client

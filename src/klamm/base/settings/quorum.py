@@ -21,8 +21,56 @@ class QuorumSettings:
         Kind.LIST,
         (),
         check=HostsAndPorts(),
-        effective=False,
         doc="Addresses at which a node finds the controllers of a quorum that may change.",
+    )
+    election_timeout_ms: int = setting(
+        "controller.quorum.election.timeout.ms",
+        Kind.INT,
+        1_000,
+        at_least=0,
+        doc="Longest time a candidate waits for votes.",
+    )
+    fetch_timeout_ms: int = setting(
+        "controller.quorum.fetch.timeout.ms",
+        Kind.INT,
+        2_000,
+        at_least=0,
+        doc="Time without an answer of the leader after which a voter stands for election.",
+    )
+    election_backoff_max_ms: int = setting(
+        "controller.quorum.election.backoff.max.ms",
+        Kind.INT,
+        1_000,
+        at_least=0,
+        doc="Longest pause between two elections.",
+    )
+    request_timeout_ms: int = setting(
+        "controller.quorum.request.timeout.ms",
+        Kind.INT,
+        2_000,
+        at_least=0,
+        doc="Longest wait for an answer of another voter.",
+    )
+    retry_backoff_ms: int = setting(
+        "controller.quorum.retry.backoff.ms",
+        Kind.INT,
+        20,
+        at_least=0,
+        doc="Pause before a failed request is sent again.",
+    )
+    fetch_snapshot_max_bytes: int = setting(
+        "controller.quorum.fetch.snapshot.max.bytes",
+        Kind.INT,
+        1_048_576,
+        at_least=1,
+        doc="Bytes of a snapshot fetched at once.",
+    )
+    fetch_max_bytes: int = setting(
+        "controller.quorum.fetch.max.bytes",
+        Kind.INT,
+        1_048_576,
+        at_least=1,
+        doc="Bytes of the metadata log fetched at once.",
     )
     metadata_log_dir: str | None = setting(
         "metadata.log.dir",
@@ -80,15 +128,8 @@ class QuorumSettings:
 
 # fmt: off
 ROWS: tuple[Setting, ...] = (
-    accepted("controller.quorum.election.timeout.ms", Kind.INT, 1_000, at_least=0, doc="Longest time a candidate waits for votes."),
-    accepted("controller.quorum.fetch.timeout.ms", Kind.INT, 2_000, at_least=0, doc="Time without an answer of the leader after which a voter stands for election."),
-    accepted("controller.quorum.election.backoff.max.ms", Kind.INT, 1_000, at_least=0, doc="Longest pause between two elections."),
     accepted("controller.quorum.append.linger.ms", Kind.INT, 25, at_least=0, doc="Time the leader waits to gather records before it writes them."),
-    accepted("controller.quorum.request.timeout.ms", Kind.INT, 2_000, at_least=0, doc="Longest wait for an answer of another voter."),
-    accepted("controller.quorum.retry.backoff.ms", Kind.INT, 20, at_least=0, doc="Pause before a failed request is sent again."),
     accepted("controller.quorum.auto.join.enable", Kind.BOOLEAN, False, doc="Let a new controller join a dynamic quorum by itself."),
-    accepted("controller.quorum.fetch.snapshot.max.bytes", Kind.INT, 1_048_576, at_least=1, doc="Bytes of a snapshot fetched at once."),
-    accepted("controller.quorum.fetch.max.bytes", Kind.INT, 1_048_576, at_least=1, doc="Bytes of the metadata log fetched at once."),
     accepted("sasl.mechanism.controller.protocol", Kind.STRING, "GSSAPI", doc="SASL mechanism towards controllers."),
     accepted("controller.performance.sample.period.ms", Kind.LONG, 60_000, at_least=100, hidden=True, doc="Time between two reports on the controller's slow events."),
     accepted("controller.performance.always.log.threshold.ms", Kind.LONG, 2_000, at_least=0, hidden=True, doc="Duration from which an event of the controller is always logged."),

@@ -14,10 +14,12 @@ from typing import NamedTuple
 from klamm.base.clock import Ms
 from klamm.base.settings.quorum import QuorumSettings
 from klamm.metadata.delta import Delta
+from klamm.metadata.difference import between
 from klamm.metadata.image import ClusterImage
 from klamm.metadata.replay import Replayer
 from klamm.raft.voters import VoterRecords
 from klamm.server.loops.metadata_log import MetadataLog
+from klamm.server.quorum.snapshot_files import Received
 from klamm.server.world.ports import World
 
 Callback = Callable[[ClusterImage, Delta], Iterable[None] | None]
@@ -62,6 +64,8 @@ class MetadataFollower:
         self._on_published = on_published
         self._on_failure = on_failure
         self._following: asyncio.Task[None] | None = None
+        # That of a snapshot of the leader's, which has taken the place of the log.
+        self._restart_from: ClusterImage | None = None
         self._snapshots = world.workers.worker("klamm-snapshot")
         self._snapshot_at: Ms = world.clock.monotonic()
         self._is_closing = False
@@ -91,9 +95,16 @@ class MetadataFollower:
             self._following = asyncio.get_running_loop().create_task(self._follow())
             self._following.add_done_callback(self._followed)
 
+    def restart(self, received: Received) -> None:
+        """A snapshot of the leader's took the place of the log: go on from there."""
+        image = self._restart_from = received.image
+        self.committed(max(self._committed, image.offset + 1))
+
     async def _follow(self) -> None:
-        while self._next_offset < self._committed:
-            if self._steps and self._steps[0].base_offset == self._next_offset:
+        while self._is_behind:
+            if self._restart_from is not None:
+                await self._begin_anew(self._restart_from)
+            elif self._steps and self._steps[0].base_offset == self._next_offset:
                 step = self._steps[0]
                 if step.end_offset > self._committed:
                     return
@@ -105,6 +116,15 @@ class MetadataFollower:
                 await self._read()
         if self._wants_snapshot() and not self._is_closing:
             await self.snapshot()
+
+    async def _begin_anew(self, image: ClusterImage) -> None:
+        self._restart_from = None
+        if image.offset < self._next_offset:
+            return
+        delta = between(self.image, image)
+        self._replayer = Replayer(image)
+        self._next_offset = image.offset + 1
+        await self._publish(image, delta)
 
     async def _read(self) -> None:
         """Replay from the log up to the next step, or up to what is committed."""
@@ -122,6 +142,9 @@ class MetadataFollower:
             self._next_offset = header.last_offset + 1
             if turn.is_over():
                 await asyncio.sleep(0)
+                if self._restart_from is not None:
+                    # What was to be read is gone, and so is the need for it.
+                    return
                 turn = self._turns.begin()
         await self._publish(*self._replayer.publish())
 
@@ -150,8 +173,12 @@ class MetadataFollower:
             self._on_failure(error)
         elif error is not None:
             self._on_failure(OSError(f"the metadata log is no longer followed: {error!r}"))
-        elif self._next_offset < self._committed and not self._is_closing:
+        elif self._is_behind and not self._is_closing:
             self.committed(self._committed)
+
+    @property
+    def _is_behind(self) -> bool:
+        return self._next_offset < self._committed or self._restart_from is not None
 
     def forget_callbacks(self) -> None:
         """Those who listened have stopped."""
@@ -185,5 +212,5 @@ class MetadataFollower:
             return
         voters = self._voters_at(image.offset + 1)
         at = await self._snapshots.run(self._store.write_snapshot, image, voters, now.wall)
-        self._store.note_snapshot(at, now.wall)
+        self._store.note_snapshot(at, now)
         self._snapshot_at = now.monotonic

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from klamm.base.clock import Ms
+from klamm.base.clock import Ms, Now
 from klamm.base.errors import ApiError, CorruptFrame
 from klamm.base.ids import METADATA_PARTITION, METADATA_TOPIC_ID, OffsetAndEpoch
 from klamm.base.settings.quorum import QuorumSettings
@@ -25,6 +25,7 @@ from klamm.raft import election_state
 from klamm.raft.election_state import CorruptElectionState, ElectionState
 from klamm.raft.ready import Batch
 from klamm.raft.voters import VoterRecords
+from klamm.server.quorum.snapshot_files import SnapshotFiles, voters_in
 from klamm.server.storage import BOOTSTRAP, StorageError
 
 QUORUM_STATE = "quorum-state"
@@ -33,16 +34,16 @@ _READ_BYTES = 1 << 20
 
 
 class MetadataLog:
-    """`log` is open for appending; `snapshots` are those on disk, oldest first."""
+    """`log` is open for appending; `files` are its snapshots."""
 
     __slots__ = (
         "_directory",
         "_disk",
         "_settings",
         "bytes_since_snapshot",
+        "files",
         "log",
         "path",
-        "snapshots",
     )
 
     def __init__(self, disk: Disk, directory: str, settings: QuorumSettings, now: Ms) -> None:
@@ -55,7 +56,7 @@ class MetadataLog:
         if not disk.exists(self.path):
             disk.mkdir(self.path)
             disk.fsync_dir(directory)
-        self.snapshots = self._find_snapshots()
+        self.files = SnapshotFiles(disk, self.path)
         newest = self.newest_snapshot
         try:
             # What a snapshot covers was committed, so only what follows it can have been hurt by a crash.
@@ -70,13 +71,13 @@ class MetadataLog:
             )
         except ApiError as error:
             raise StorageError(f"The metadata log cannot be opened: {error.message}") from error
-        if newest and self.log.end_offset < newest.offset:
-            # A snapshot is written after the log it covers; this one came here without it.
+        if newest and _lacks(self.log, newest):
+            # A snapshot is written after the log it covers; this one came from the leader, or without its log.
             self.log.truncate_fully_and_start_at(newest.offset)
 
     @property
     def newest_snapshot(self) -> OffsetAndEpoch | None:
-        return self.snapshots[-1] if self.snapshots else None
+        return self.files.ids[-1] if self.files.ids else None
 
     @property
     def end(self) -> OffsetAndEpoch:
@@ -93,7 +94,7 @@ class MetadataLog:
 
     @property
     def earliest_snapshot(self) -> OffsetAndEpoch | None:
-        return self.snapshots[0] if self.snapshots else None
+        return self.files.ids[0] if self.files.ids else None
 
     def end_of_epoch(self, epoch: int) -> OffsetAndEpoch:
         found = self.log.epochs.end_offset_for(epoch, self.log.end_offset)
@@ -102,7 +103,7 @@ class MetadataLog:
     def epoch_before(self, offset: int) -> int:
         if offset > self.log.start_offset:
             return self.log.epochs.epoch_of(offset - 1) or 0
-        return max((each.epoch for each in self.snapshots if each.offset <= offset), default=0)
+        return max((each.epoch for each in self.files.ids if each.offset <= offset), default=0)
 
     # Reading
 
@@ -116,15 +117,19 @@ class MetadataLog:
                     f"{self.log.start_offset} and has no snapshot."
                 )
             return ClusterImage(cluster_id=cluster_id)
-        return snapshot.read(self._read_snapshot(newest), newest, cluster_id=cluster_id)
+        return snapshot.read(self.files.read(newest), newest, cluster_id=cluster_id)
+
+    def read(self, offset: int, max_bytes: int) -> bytes:
+        """For whoever follows this node: batches as they are, one at least if there is any."""
+        found = self.log.read(offset, max_bytes, up_to=self.log.end_offset)
+        return found.read() if found is not None else b""
 
     def load_voters(self) -> list[tuple[int, VoterRecords]]:
         """What the newest snapshot and the log behind it say of the voters, each with its offset."""
         records = VoterRecords()
         newest = self.newest_snapshot
         if newest is not None:
-            for message in snapshot.head_of(self._read_snapshot(newest)):
-                records = records.after(message)
+            records = voters_in(self.files.read(newest))
         found = [(newest.offset - 1, records)] if newest and records.messages else []
         for header, batch in self._raw_batches(newest.offset if newest else 0, self.log.end_offset):
             self.bytes_since_snapshot += header.size
@@ -160,17 +165,15 @@ class MetadataLog:
             except CorruptFrame as error:
                 raise self._unreadable(error) from error
 
-    def _read_snapshot(self, at: OffsetAndEpoch) -> bytes:
-        return self._disk.read(f"{self.path}/{snapshot.file_name(at)}")
-
     def _unreadable(self, error: Exception) -> StorageError:
         return StorageError(f"The metadata log in {self.path} cannot be read: {error}.")
 
     # Writing
 
     def append(self, batch: Batch) -> None:
+        """A batch has its place and its epoch already, whether it is this node's or another leader's."""
         self.log.append(
-            batch.data, leader_epoch=batch.epoch, now=batch.timestamp, origin=Origin.RAFT
+            batch.data, leader_epoch=batch.epoch, now=batch.timestamp, origin=Origin.REPLICATION
         )
         self.bytes_since_snapshot += len(batch.data)
 
@@ -207,43 +210,49 @@ class MetadataLog:
         self._disk.write_atomic(path, snapshot.write(image, now, voters.messages))
         return at
 
-    def note_snapshot(self, at: OffsetAndEpoch, now: Ms) -> None:
+    def note_snapshot(self, at: OffsetAndEpoch, now: Now) -> None:
         """The snapshot is on disk: begin a new segment behind it, so that a start reads no more than that."""
-        self.snapshots.append(at)
+        self.files.written(at)
         self.bytes_since_snapshot = 0
-        self.log.roll(now)
+        self.log.roll(now.wall)
         self._drop_old(now)
 
-    def _drop_old(self, now: Ms) -> None:
-        """Old snapshots go by age and size, and with each the log up to the next one. The newest always stays."""
-        while len(self.snapshots) > 1 and self._has_too_much(now):
-            oldest, following = self.snapshots[0], self.snapshots[1]
-            self._disk.remove(f"{self.path}/{snapshot.file_name(oldest)}")
-            del self.snapshots[0]
-            self.log.advance_start(following.offset)
-            self.log.retain(now, up_to=following.offset)
-            self.log.remove_deleted(now)
+    def restart_at(self, at: OffsetAndEpoch, now: Now) -> None:
+        """A snapshot of the leader's takes the place of the log and of all older snapshots."""
+        self.files.drop_part()
+        self.files.written(at)
+        self.log.truncate_fully_and_start_at(at.offset, now.wall)
+        self.bytes_since_snapshot = 0
+        while self.files.ids[0] != at:
+            self.files.drop_oldest()
 
-    def _has_too_much(self, now: Ms) -> bool:
+    def _drop_old(self, now: Now) -> None:
+        """Old snapshots go by age and size, and with each the log up to the next one. The newest always stays."""
+        while len(self.files.ids) > 1 and self._has_too_much(now):
+            following = self.files.ids[1]
+            self.files.drop_oldest()
+            self.log.advance_start(following.offset)
+            self.log.retain(now.wall, up_to=following.offset)
+            self.log.remove_deleted(now.wall)
+
+    def _has_too_much(self, now: Now) -> bool:
         settings = self._settings
-        oldest = f"{self.path}/{snapshot.file_name(self.snapshots[0])}"
+        oldest = self.files.ids[0]
+        if self.files.is_pinned(oldest, now.monotonic):
+            return False
         if settings.metadata_max_retention_ms >= 0:
-            last = snapshot.last_timestamp_of(self._disk.read(oldest))
-            if now - last > settings.metadata_max_retention_ms:
+            last = snapshot.last_timestamp_of(self.files.read(oldest))
+            if now.wall - last > settings.metadata_max_retention_ms:
                 return True
         if settings.metadata_max_retention_bytes < 0:
             return False
-        files = (f"{self.path}/{snapshot.file_name(each)}" for each in self.snapshots)
-        size = self.log.size_bytes() + sum(self._disk.file_size(file) for file in files)
+        size = self.log.size_bytes() + sum(map(self.files.size, self.files.ids))
         return size > settings.metadata_max_retention_bytes
 
-    def _find_snapshots(self) -> list[OffsetAndEpoch]:
-        names = self._disk.listdir(self.path)
-        for name in names:
-            # A crash, ours or Kafka's, while a snapshot was being written.
-            if name.endswith((snapshot.SUFFIX + ".tmp", snapshot.SUFFIX + ".part")):
-                self._disk.remove(f"{self.path}/{name}")
-        return sorted(found for name in names if (found := snapshot.parse_name(name)))
+
+def _lacks(log: Log, newest: OffsetAndEpoch) -> bool:
+    """Whether the snapshot knows more than the log: its last record is not there, or another is in its place."""
+    return log.end_offset < newest.offset or (log.epochs.latest or 0) < newest.epoch
 
 
 def _log_settings(settings: QuorumSettings) -> TopicSettings:

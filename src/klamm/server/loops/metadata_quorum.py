@@ -15,15 +15,13 @@ from klamm.base.errors import ApiError
 from klamm.base.ids import Uuid
 from klamm.base.settings.broker import Settings
 from klamm.metadata.image import ClusterImage, Endpoint
-from klamm.raft.messages import ReplicaKey
-from klamm.raft.node import RaftNode
-from klamm.raft.voters import VoterHistory, VoterSet
 from klamm.server.loops.controller_driver import ControllerDriver, Operation
 from klamm.server.loops.joining import bootstrap_decision, broker_request, controller_request
 from klamm.server.loops.metadata_follower import Callback, MetadataFollower
 from klamm.server.loops.metadata_log import MetadataLog
 from klamm.server.loops.raft_driver import RaftDriver
-from klamm.server.storage import DataDirectories, StorageError
+from klamm.server.quorum.assembly import connect, make_raft
+from klamm.server.storage import DataDirectories
 from klamm.server.world.ports import World
 
 T = TypeVar("T")
@@ -61,6 +59,10 @@ class MetadataQuorum:
     @property
     def image(self) -> ClusterImage:
         return self._follower.image
+
+    @property
+    def raft(self) -> RaftDriver:
+        return self._raft
 
     @property
     def epoch(self) -> int:
@@ -105,7 +107,7 @@ class MetadataQuorum:
         store = self._store = MetadataLog(
             world.disk, directories.metadata.path, self._settings.quorum, world.clock.wall()
         )
-        raft = self._make_raft(store)
+        raft = make_raft(world, self._settings, directories, store, self._controller_endpoints)
         self._raft = RaftDriver(
             world,
             store,
@@ -129,32 +131,11 @@ class MetadataQuorum:
         self._stack.push_async_callback(self._follower.close)
         self._stack.push_async_callback(self._raft.close)
         self._stack.callback(self._controller.close)
+        connect(world, self._settings, directories, self._raft, self._follower.restart)
         self._raft.start()
         await self._controller.active()
         await self._join()
         self._is_started = True
-
-    def _make_raft(self, store: MetadataLog) -> RaftNode:
-        node_id = self._directories.node_id
-        election = store.read_election()
-        history = VoterHistory(VoterSet.static({node_id: None}), store.load_voters())
-        # Those of a static quorum stand in the file that its last start has left, if there was one.
-        records = history.records
-        ids = records.ids if records.is_dynamic else set(election.voters or [node_id])
-        if ids != {node_id}:
-            raise StorageError(
-                f"The voters of {store.path} are {sorted(ids)}: node {node_id} cannot "
-                "lead without the others, and klamm knows no quorum of several yet."
-            )
-        return RaftNode(
-            ReplicaKey(node_id, self._directories.metadata.id),
-            state=election,
-            log=store,
-            log_end=store.end,
-            history=history,
-            draw=self._world.chance.randrange,
-            stamp=self._world.clock.wall,
-        )
 
     async def _join(self) -> None:
         """All these build on each other without waiting; one fsync makes them safe together."""

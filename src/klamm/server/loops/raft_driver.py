@@ -1,22 +1,40 @@
 """RaftDriver: does what the raft machine asks, in the order in which it asks.
 
 Persist, cut, append, send: all of it at once. Only fsync goes to a worker, one round for all that was appended while
-the one before was running. What is committed goes to whoever follows the log; nothing that they do holds this up.
+the one before was running, and so does a whole snapshot of the leader's. What is committed goes to whoever follows the
+log; nothing that they do holds this up.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Protocol
 
 from klamm.base.clock import Ms
-from klamm.base.errors import ApiError, ErrorCode
-from klamm.raft.messages import Answer, Send
+from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
+from klamm.raft.messages import (
+    Answer,
+    Fetch,
+    FetchAnswer,
+    FetchSnapshot,
+    Request,
+    Send,
+    SnapshotAnswer,
+)
 from klamm.raft.node import RaftNode
 from klamm.raft.ready import Ready
+from klamm.raft.replica import LostCommitted
 from klamm.server.loops.metadata_log import MetadataLog
+from klamm.server.quorum.requests import Terms
+from klamm.server.quorum.snapshot_files import Received
+from klamm.server.quorum.waiting_fetches import Reply, WaitingFetch, WaitingFetches, has_news
 from klamm.server.world.ports import World
+
+log = logging.getLogger(__name__)
 
 # What waits for nobody's answer reaches the disk together, or with the next record that somebody waits for.
 _SYNC_IDLE_AFTER_SECONDS = 5.0
@@ -28,6 +46,8 @@ class RaftChannel(Protocol):
 
     def send(self, send: Send, heard: Callable[[Answer | None], None]) -> None:
         """Calls back with the answer, or with None if there is none."""
+
+    def close(self) -> None: ...
 
 
 class RaftDriver:
@@ -42,7 +62,6 @@ class RaftDriver:
         on_commit: Callable[[int], None],
         on_role: Callable[[], None],
         on_failure: Callable[[OSError], None],
-        channel: RaftChannel | None = None,
     ) -> None:
         self.raft = raft
         self.failure: OSError | None = None
@@ -50,10 +69,15 @@ class RaftDriver:
         self.appended_at: Ms = world.clock.monotonic()
         self._clock = world.clock
         self._store = store
-        self._channel = channel
+        # A quorum of one has nobody to speak to.
+        self._channel: RaftChannel | None = None
+        self.terms = Terms(cluster_id="", listener="")
         self._on_commit = on_commit
         self._on_role = on_role
         self._on_failure = on_failure
+        self._on_snapshot: Callable[[Received], None] | None = None
+        self._fetches = WaitingFetches(raft, store)
+        self._loading: asyncio.Task[None] | None = None
         self._worker = world.workers.worker("klamm-metadata")
         self._round: asyncio.Task[None] | None = None
         self._idle_sync: asyncio.TimerHandle | None = None
@@ -61,7 +85,17 @@ class RaftDriver:
         self._committed = 0
         self._cuts = 0
         self._role = (raft.role, raft.epoch)
+        # What whoever waits at this node has seen: where the log ends, and how much of it is committed.
+        self._seen = (0, 0)
         self._is_closed = False
+
+    def connect(
+        self, channel: RaftChannel, terms: Terms, on_snapshot: Callable[[Received], None]
+    ) -> None:
+        """To the others. `on_snapshot` hears that one of the leader's has taken the place of the log."""
+        self._channel = channel
+        self.terms = terms
+        self._on_snapshot = on_snapshot
 
     def start(self) -> None:
         self._do(self.raft.start(self._clock.monotonic()))
@@ -74,6 +108,61 @@ class RaftDriver:
     def resign(self) -> None:
         if self.raft.is_leader:
             self._do(self.raft.resign(self._clock.monotonic()))
+
+    # What other nodes ask
+
+    def receive(self, request: Request) -> Answer:
+        """What the answer promises is on disk when this returns."""
+        self._check()
+        ready = self.raft.receive(request, self._clock.monotonic())
+        self._do(ready)
+        assert ready.answer is not None
+        return ready.answer
+
+    def fetch(
+        self, fetch: Fetch, *, max_bytes: int, wait_ms: Ms, reply: Reply
+    ) -> FetchAnswer | WaitingFetch:
+        """The answer; or, if there is nothing new, what waits for it: then `reply` is called later."""
+        found = self.receive(fetch)
+        assert isinstance(found, FetchAnswer)
+        answer = self._fetches.read(found, fetch, max_bytes)
+        if wait_ms <= 0 or has_news(answer, fetch):
+            return answer
+        waiting = WaitingFetch(fetch, max_bytes, reply)
+        self._fetches.park(waiting, wait_ms)
+        return waiting
+
+    def abandon(self, waiting: WaitingFetch) -> None:
+        self._fetches.abandon(waiting)
+
+    def fetch_snapshot(self, fetch: FetchSnapshot, *, max_bytes: int) -> SnapshotAnswer:
+        answer = self.receive(fetch)
+        assert isinstance(answer, SnapshotAnswer)
+        if answer.error is not ErrorCode.NONE:
+            return answer
+        now = self._clock.monotonic()
+        try:
+            data, size = self._store.files.read_piece(
+                fetch.snapshot, fetch.position, max_bytes, now
+            )
+        except ApiError as error:
+            return replace(answer, error=error.code)
+        return replace(answer, data=data, size=size)
+
+    @property
+    def log_start(self) -> int:
+        return self._store.start_offset
+
+    def unreachable(self, node_id: int) -> None:
+        """That node's process is gone."""
+        if not self._is_closed and self.failure is None:
+            self._react(self.raft.unreachable(node_id, self._clock.monotonic()))
+
+    def _check(self) -> None:
+        if self._is_closed or self.failure is not None:
+            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "The metadata log cannot be written.")
+
+    # The disk
 
     def sync(self) -> None:
         if self._round is None and self.failure is None and not self.raft.replica.is_flushed:
@@ -92,34 +181,49 @@ class RaftDriver:
         for timer in (self._alarm, self._idle_sync):
             if timer is not None:
                 timer.cancel()
-        if self._round is not None:
-            await asyncio.wait([self._round])
+        self._fetches.close()
+        if self._channel is not None:
+            self._channel.close()
+        for task in (self._round, self._loading):
+            if task is not None:
+                await asyncio.wait([task])
         await self._worker.close()
 
     # Doing
 
+    def _react(self, ready: Ready) -> None:
+        """To what nobody waits for: if it cannot be done, `on_failure` was told."""
+        with suppress(ApiError):
+            self._do(ready)
+
     def _do(self, ready: Ready, *, can_wait: bool = False) -> None:
-        if ready.persist is not None:
-            # On the loop: it is rare, and nothing may be said before it is safe.
-            self._store.write_election(ready.persist)
-        if ready.truncate_to is not None:
-            self._cuts += 1
-            self._store.log.truncate_to(ready.truncate_to, self._clock.wall())
-        if ready.append:
-            self._append(ready, can_wait=can_wait)
+        try:
+            if ready.persist is not None:
+                # On the loop: it is rare, and nothing may be said before it is safe.
+                self._store.write_election(ready.persist)
+            if ready.truncate_to is not None:
+                self._cuts += 1
+                self._store.log.truncate_to(ready.truncate_to, self._clock.wall())
+            if ready.append:
+                self._append(ready, can_wait=can_wait)
+            if ready.snapshot is not None:
+                self._take_piece(ready.snapshot)
+        except OSError as error:
+            self.fail(error)
+            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
         for send in ready.send:
             self._send(send)
         self._tell()
         self._set_alarm()
 
     def _append(self, ready: Ready, *, can_wait: bool) -> None:
-        for batch in ready.append:
+        for place, batch in enumerate(ready.append):
             try:
                 self._store.append(batch)
-            except OSError as error:
-                self.raft.withdraw(batch)
-                self.fail(error)
-                raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
+            except OSError:
+                for lost in reversed(ready.append[place:]):
+                    self.raft.withdraw(lost)
+                raise
         self.appended_at = self._clock.monotonic()
         if not can_wait:
             self.sync()
@@ -132,11 +236,26 @@ class RaftDriver:
         self._channel.send(send, lambda answer: self._heard(send, answer))
 
     def _heard(self, send: Send, answer: Answer | None) -> None:
-        if not self._is_closed and self.failure is None:
-            self._do(self.raft.hear(send, answer, self._clock.monotonic()))
+        if self._is_closed or self.failure is not None:
+            return
+        now = self._clock.monotonic()
+        try:
+            ready = self.raft.hear(send, answer, now)
+        except CorruptFrame as error:
+            # Nothing of it was taken. A leader who goes on like this is not heard for too long, and replaced.
+            log.error("the leader sent what is no metadata log: node=%s %s", send.to, error)
+            ready = self.raft.hear(send, None, now)
+        except LostCommitted as error:
+            self.fail(OSError(f"the leader lacks what is committed, so nobody may go on: {error}"))
+            return
+        self._react(ready)
 
     def _tell(self) -> None:
         role = (self.raft.role, self.raft.epoch)
+        seen = (self.raft.end_offset, self.raft.high_watermark)
+        if role != self._role or seen != self._seen:
+            self._seen = seen
+            self._fetches.look_again()
         if role != self._role:
             self._role = role
             self._on_role()
@@ -156,7 +275,39 @@ class RaftDriver:
 
     def _wake(self) -> None:
         self._alarm = None
-        self._do(self.raft.wake(self._clock.monotonic()))
+        self._react(self.raft.wake(self._clock.monotonic()))
+
+    # Snapshots of the leader's
+
+    def _take_piece(self, piece: SnapshotAnswer) -> None:
+        self._store.files.write_piece(piece)
+        if piece.position + len(piece.data) < piece.size:
+            self._do(self.raft.snapshot_written(self._clock.monotonic()))
+        elif self._loading is None:
+            self._loading = asyncio.get_running_loop().create_task(self._load(piece))
+            self._loading.add_done_callback(self._loaded)
+
+    async def _load(self, last: SnapshotAnswer) -> None:
+        """All of it is there: it becomes the beginning of the log."""
+        files = self._store.files
+        try:
+            received = await self._worker.run(files.receive, last.snapshot, self.terms.cluster_id)
+        except CorruptFrame as error:
+            log.error("the leader sent what is no snapshot: %s", error)
+            files.drop_part()
+            self._react(self.raft.snapshot_refused(self._clock.monotonic()))
+            return
+        self._cuts += 1
+        self._store.restart_at(received.at, self._clock.now())
+        now = self._clock.monotonic()
+        ready = self.raft.snapshot_loaded(received.at, received.voters, now)
+        if self._on_snapshot is not None:
+            self._on_snapshot(received)
+        self._react(ready)
+
+    def _loaded(self, ended: asyncio.Task[None]) -> None:
+        self._loading = None
+        self._fail_if(ended)
 
     # Making it safe
 
@@ -172,20 +323,22 @@ class RaftDriver:
                 # What was synced may be cut off by now, and something else have taken its place.
                 continue
             log.end_flush(flush)
-            self._do(self.raft.flushed(flush.end_offset, self._clock.monotonic()))
+            self._react(self.raft.flushed(flush.end_offset, self._clock.monotonic()))
 
     def _synced(self, ended: asyncio.Task[None]) -> None:
         self._round = None
-        if ended.cancelled():
-            # The loop ends: nobody is left to begin another round for.
-            return
-        error = ended.exception()
-        if isinstance(error, OSError):
-            self.fail(error)
-        elif error is not None:
-            self.fail(OSError(f"the metadata log is no longer written: {error!r}"))
-        elif not self._is_closed:
+        # When the loop ends nobody is left to begin another round for.
+        if not self._fail_if(ended) and not ended.cancelled() and not self._is_closed:
             self.sync()
+
+    def _fail_if(self, ended: asyncio.Task[None]) -> bool:
+        error = None if ended.cancelled() else ended.exception()
+        if error is None:
+            return False
+        if not isinstance(error, OSError):
+            error = OSError(f"the metadata log is no longer written: {error!r}")
+        self.fail(error)
+        return True
 
     def _sync_idle(self) -> None:
         self._idle_sync = None

@@ -1,0 +1,62 @@
+"""What a node has to say to others now, by its role. Whether it may (one question of a kind at a time) is Outgoing's affair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from klamm.base.clock import Ms
+from klamm.raft import leadership
+from klamm.raft.messages import BeginEpoch, EndEpoch, Fetch, FetchSnapshot, Request, Vote
+from klamm.raft.roles import Follower, Leader, Resigned, Role, Unattached, Voting
+
+if TYPE_CHECKING:
+    from klamm.raft.node import RaftNode
+
+Due = Iterator[tuple[int | None, Request]]
+
+
+def due(node: RaftNode, now: Ms) -> Due:
+    """Whom to ask, or None for anybody who may know the leader, and what."""
+    match node.state:
+        case Voting() as voting:
+            yield from _votes(node, voting)
+        case Leader() as leader:
+            every = node.timing.begin_epoch
+            for voter in node.voters.others(node.me.id):
+                if leadership.begin_epoch_at(leader, voter, every) <= now:
+                    yield voter.id, BeginEpoch(node.me.id, node.epoch, voter.key, node.address)
+        case Follower() as follower:
+            yield from _fetches(node, follower, now)
+        case Unattached() if node.replica.is_flushed:
+            # Whoever answers tells which epoch it is and who leads.
+            yield None, Fetch(node.me, node.epoch, node.replica.end)
+        case Resigned() as resigned:
+            for node_id in sorted(resigned.unaware):
+                yield node_id, EndEpoch(node.me.id, node.epoch, resigned.preferred, node.address)
+
+
+def _votes(node: RaftNode, voting: Voting) -> Due:
+    is_pre_vote = node.role is Role.PROSPECTIVE
+    for voter in node.voters.others(node.me.id):
+        if voter.id not in voting.granted | voting.rejected:
+            yield (
+                voter.id,
+                Vote(node.me, node.epoch, node.replica.end, is_pre_vote, voter.key),
+            )
+
+
+def _fetches(node: RaftNode, follower: Follower, now: Ms) -> Due:
+    """A fetch says what is on disk, so none is sent before that is all there is."""
+    if follower.snapshot is not None:
+        if follower.wants_piece:
+            yield (
+                follower.leader_id,
+                FetchSnapshot(node.me, node.epoch, follower.snapshot, follower.position),
+            )
+    elif node.replica.is_flushed:
+        fetch = Fetch(node.me, node.epoch, node.replica.end, node.high_watermark)
+        yield follower.leader_id, fetch
+        if now >= follower.timeout_at:
+            # An observer never stands for election: it asks the others who leads now.
+            yield None, fetch

@@ -1,0 +1,1 @@
+"""The quorum's messages in Kafka's wire form, and fetches of the metadata log that wait."""

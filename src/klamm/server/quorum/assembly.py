@@ -1,0 +1,122 @@
+"""How a node's part in the quorum is put together from its settings and from what its directory says.
+
+Voters stand in the settings (controller.quorum.voters), or, where the cluster was formatted with voters of its own, in the log.
+A node that is not among them observes: brokers do, and controllers that are still to be added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from klamm.base.settings.broker import Settings
+from klamm.base.settings.quorum import QuorumSettings
+from klamm.metadata.image import Endpoint
+from klamm.raft.messages import Address, ReplicaKey
+from klamm.raft.node import RaftNode
+from klamm.raft.timing import QuorumTiming
+from klamm.raft.voters import VoterHistory, VoterSet
+from klamm.server.loops.metadata_log import MetadataLog
+from klamm.server.loops.raft_driver import RaftDriver
+from klamm.server.peers.raft_channel import QuorumChannel
+from klamm.server.quorum.requests import Terms
+from klamm.server.quorum.snapshot_files import Received
+from klamm.server.storage import DataDirectories, StorageError, is_alone
+from klamm.server.world.ports import World
+
+
+def make_raft(
+    world: World,
+    settings: Settings,
+    directories: DataDirectories,
+    store: MetadataLog,
+    endpoints: Sequence[Endpoint],
+) -> RaftNode:
+    """`endpoints`: where this node serves controllers, if it does."""
+    node_id = directories.node_id
+    election = store.read_election()
+    history = VoterHistory(_static_voters(settings, endpoints), store.load_voters())
+    if not history.records.is_dynamic and election.voters:
+        _check_voters(store, sorted(history.voters.ids), sorted(election.voters))
+    return RaftNode(
+        ReplicaKey(node_id, directories.metadata.id),
+        state=election,
+        log=store,
+        log_end=store.end,
+        history=history,
+        draw=world.chance.randrange,
+        stamp=world.clock.wall,
+        timing=_timing(settings.quorum),
+        address=Address(endpoints[0].host, endpoints[0].port) if endpoints else None,
+    )
+
+
+def connect(
+    world: World,
+    settings: Settings,
+    directories: DataDirectories,
+    driver: RaftDriver,
+    on_snapshot: Callable[[Received], None],
+) -> None:
+    """Give the driver its way to the others."""
+    quorum = settings.quorum
+    names = settings.listeners.controller_names()
+    terms = Terms(
+        cluster_id=directories.cluster_id,
+        listener=names[0] if names else "",
+        fetch_max_bytes=quorum.fetch_max_bytes,
+        snapshot_max_bytes=quorum.fetch_snapshot_max_bytes,
+    )
+    named = [_address(each) for each in quorum.bootstrap_servers]
+    me = driver.raft.me
+
+    def anybody() -> list[Address]:
+        voters = [each.address for each in driver.raft.voters.others(me.id)]
+        known = [*named, *(each for each in voters if each is not None and each not in named)]
+        return [each for each in known if each != driver.raft.address]
+
+    channel = QuorumChannel(
+        world,
+        terms,
+        node_id=me.id,
+        request_timeout_ms=quorum.request_timeout_ms,
+        anybody=anybody,
+        on_unreachable=driver.unreachable,
+    )
+    driver.connect(channel, terms, on_snapshot)
+
+
+def _static_voters(settings: Settings, endpoints: Sequence[Endpoint]) -> VoterSet:
+    quorum = settings.quorum
+    names = settings.listeners.controller_names()
+    if quorum.voters:
+        parts = [each.partition("@") for each in quorum.voters]
+        addresses = {int(node_id): _address(at) for node_id, _, at in parts}
+        return VoterSet.static(addresses, names[0] if names else "")
+    if quorum.bootstrap_servers and not is_alone(settings):
+        # The log will tell.
+        return VoterSet()
+    own = Address(endpoints[0].host, endpoints[0].port) if endpoints else None
+    return VoterSet.static({settings.node.node_id: own}, names[0] if names else "")
+
+
+def _address(text: str) -> Address:
+    host, _, port = text.rpartition(":")
+    return Address(host.removeprefix("[").removesuffix("]"), int(port))
+
+
+def _timing(quorum: QuorumSettings) -> QuorumTiming:
+    return QuorumTiming(
+        election_timeout=quorum.election_timeout_ms,
+        fetch_timeout=quorum.fetch_timeout_ms,
+        election_backoff_max=quorum.election_backoff_max_ms,
+        retry_backoff=quorum.retry_backoff_ms,
+    )
+
+
+def _check_voters(store: MetadataLog, configured: list[int], found: list[int]) -> None:
+    """Two sets of voters may elect a leader each."""
+    if configured != found:
+        raise StorageError(
+            f"The voters of {store.path} are {found}, but controller.quorum.voters names {configured}: name "
+            "the same ones."
+        )
