@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from klamm.base.clock import Now
 from klamm.base.deadlines import Deadlines
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.base.outcome import Token
+from klamm.base.token import Token
 from klamm.coordinator.records.framing import CoordinatorRecord, Framing
 from klamm.coordinator.records.transaction import TransactionLogKey, TransactionLogValue
 from klamm.coordinator.shard import NOTHING, Outcome, Producer, Room

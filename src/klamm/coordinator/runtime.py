@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from klamm.base.clock import Ms, Now
-from klamm.base.outcome import Token
+from klamm.base.token import Token
 from klamm.coordinator.records.framing import CoordinatorRecord
 from klamm.coordinator.shard import Outcome, Producer, Reply, Shard
 

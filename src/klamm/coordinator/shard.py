@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 from klamm.base.clock import Now
 from klamm.base.deadlines import Deadlines
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.base.outcome import Token
+from klamm.base.token import Token
 from klamm.coordinator.records.framing import CoordinatorRecord
 from klamm.metadata.image import ClusterImage
 

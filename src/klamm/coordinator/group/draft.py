@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from klamm.base.outcome import Token
+from klamm.base.token import Token
 from klamm.coordinator.records.framing import CoordinatorRecord
 from klamm.coordinator.shard import NOTHING, Outcome, Producer, Reply
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from klamm.base.clock import Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import ZERO_UUID
-from klamm.base.outcome import Token
+from klamm.base.token import Token
 from klamm.coordinator.group.committed.commit import Asked, Commit
 from klamm.coordinator.group.committed.expiry import expired
 from klamm.coordinator.group.committed.pending import Committed, PendingOffsets, Place

@@ -13,8 +13,8 @@ from klamm.base.chance import Chance
 from klamm.base.clock import Now
 from klamm.base.deadlines import Deadlines
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.base.outcome import Token
 from klamm.base.settings.group import GroupSettings
+from klamm.base.token import Token
 from klamm.coordinator.group.classic.answers import described
 from klamm.coordinator.group.classic.group import ClassicGroup
 from klamm.coordinator.group.classic.groups import ClassicGroups

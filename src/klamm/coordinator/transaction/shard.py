@@ -15,9 +15,9 @@ from klamm.base.clock import Ms, Now
 from klamm.base.deadlines import Deadlines
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition
-from klamm.base.outcome import Token
 from klamm.base.settings.declare import INT_MAX
 from klamm.base.settings.transaction import TransactionSettings
+from klamm.base.token import Token
 from klamm.coordinator.records.framing import CoordinatorRecord
 from klamm.coordinator.records.transaction import TransactionLogKey, TransactionLogValue
 from klamm.coordinator.shard import NO_LIMIT, NOTHING, Outcome, Producer, Room, first_that_fit

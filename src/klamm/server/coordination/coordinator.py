@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from klamm.base.clock import Ms, Now
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.base.outcome import Token
+from klamm.base.token import Token
 from klamm.coordinator.placement import partition_of
 from klamm.coordinator.records.framing import CoordinatorRecord, Framing
 from klamm.coordinator.runtime import Runtime

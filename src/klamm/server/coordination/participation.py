@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from klamm.base.clock import Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition
-from klamm.base.outcome import Token
+from klamm.base.token import Token
 from klamm.coordinator.shard import Outcome, Producer, Reply
 from klamm.metadata.resource_type import ResourceType
 from klamm.server.peers.partition_verifier import Question, partition_verifier

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition
-from klamm.base.outcome import Token
+from klamm.base.token import Token
 from klamm.coordinator.shard import Outcome, Producer, Reply
 from klamm.coordinator.transaction.shard import TransactionShard
 from klamm.coordinator.transaction.transaction import BUMPS_EPOCHS

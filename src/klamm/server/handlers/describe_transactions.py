@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.base.outcome import Token
+from klamm.base.token import Token
 from klamm.coordinator.shard import Outcome, Reply
 from klamm.coordinator.transaction.shard import TransactionShard
 from klamm.coordinator.transaction.transaction import Transaction

@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import partial
 
 from klamm.base.errors import ApiError
-from klamm.base.outcome import Token
+from klamm.base.token import Token
 from klamm.coordinator.group.shard import GroupShard
 from klamm.coordinator.shard import Outcome, Reply
 from klamm.protocol.messages.offset_fetch import (

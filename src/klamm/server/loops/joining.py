@@ -11,12 +11,11 @@ from klamm.metadata.features import ELR_VERSION, SUPPORTED
 from klamm.metadata.image import Endpoint
 from klamm.metadata.records.configs import ConfigRecord, FeatureLevelRecord
 from klamm.metadata.records.log import BeginTransactionRecord, EndTransactionRecord
+from klamm.metadata.resource_type import ResourceType
 from klamm.protocol.messages import broker_registration, controller_registration
 from klamm.protocol.messages.broker_registration import BrokerRegistrationRequest
 from klamm.protocol.messages.controller_registration import ControllerRegistrationRequest
 from klamm.server.storage import DataDirectories
-
-_BROKER = 4
 
 
 def bootstrap_decision(records: Sequence[object], settings: Settings) -> Decision[None]:
@@ -29,7 +28,10 @@ def bootstrap_decision(records: Sequence[object], settings: Settings) -> Decisio
         value = str(settings.topic_defaults.min_insync_replicas)
         extra.append(
             ConfigRecord(
-                resource_type=_BROKER, resource_name="", name="min.insync.replicas", value=value
+                resource_type=ResourceType.BROKER,
+                resource_name="",
+                name="min.insync.replicas",
+                value=value,
             )
         )
     begin = BeginTransactionRecord(name="Bootstrap records")

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from klamm.base.clock import Ms
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
-from klamm.base.outcome import Token
+from klamm.base.token import Token
 from klamm.coordinator.group.classic.member import NO_ASSIGNMENT, Member, Protocols
 from klamm.coordinator.group.classic.states import (
     COMPLETING_REBALANCE,

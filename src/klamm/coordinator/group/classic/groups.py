@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from klamm.base.clock import Ms, Now
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.base.outcome import Token
+from klamm.base.token import Token
 from klamm.coordinator.group.classic import answers
 from klamm.coordinator.group.classic.group import ClassicGroup
 from klamm.coordinator.group.classic.joining import Join, Joining

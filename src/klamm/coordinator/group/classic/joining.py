@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from klamm.base.chance import Chance
 from klamm.base.clock import Now
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.base.outcome import Token
+from klamm.base.token import Token
 from klamm.coordinator.group.classic import answers
 from klamm.coordinator.group.classic.group import ClassicGroup
 from klamm.coordinator.group.classic.member import Client, Member, Protocols

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import NamedTuple
 
-from klamm.base.outcome import Token
+from klamm.base.token import Token
 
 # Names and metadata of what a member can follow, the favourite first.
 Protocols = tuple[tuple[str, bytes], ...]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from klamm.base.clock import Now
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
 from klamm.base.ids import Uuid
-from klamm.base.outcome import Token
+from klamm.base.token import Token
 from klamm.coordinator.group import consumer_protocol
 from klamm.coordinator.group.classic.answers import left
 from klamm.coordinator.group.classic.member import Client

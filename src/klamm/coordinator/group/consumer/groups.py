@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from klamm.base.clock import Ms, Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import Uuid
-from klamm.base.outcome import Token
+from klamm.base.token import Token
 from klamm.coordinator.group.classic.group import ClassicGroup
 from klamm.coordinator.group.classic.member import Client
 from klamm.coordinator.group.consumer import records
