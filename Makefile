@@ -94,6 +94,10 @@ docs: setup ## write the generated reference pages
 bench: setup ## klamm's own load, and a reference broker beside it if REFERENCE=host:port names one
 	@$(BIN)/python -m bench $(if $(REFERENCE),--reference $(REFERENCE))
 
+.PHONY: bench-controller
+bench-controller: setup ## a controller that holds a hundred thousand partitions: CPU and memory
+	@$(BIN)/python -m bench.controller
+
 .PHONY: bench-pipeline
 bench-pipeline: setup ## Spark jobs on klamm, and on a reference broker beside it if REFERENCE=host:port names one
 	@$(BIN)/python -m bench.pipeline $(if $(REFERENCE),--reference $(REFERENCE))
