@@ -22,6 +22,8 @@ from klamm.protocol.messages.create_topics import CreatableTopic, CreateTopicsRe
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
 from klamm.raft import election_state
+from klamm.server.broker_lifecycle import BrokerLifecycle
+from klamm.server.loops.joining import controller_request, register_controller
 from klamm.server.loops.metadata_log import MetadataLog
 from klamm.server.loops.metadata_quorum import MetadataQuorum
 from klamm.server.storage import DataDirectories, StorageError
@@ -32,6 +34,7 @@ from klamm.testing.disk import MemoryDisk
 
 DATA = "/data"
 LOG = f"{DATA}/__cluster_metadata-0"
+CONTROLLER = Endpoint("CONTROLLER", "localhost", 9093)
 
 
 class Stage:
@@ -54,16 +57,37 @@ class Stage:
         return MetadataQuorum(
             self.world,
             self.settings,
-            directories=DataDirectories.open(self.world, self.settings),
-            endpoints=[Endpoint("PLAINTEXT", "localhost", 9092)],
-            controller_endpoints=[Endpoint("CONTROLLER", "localhost", 9093)],
+            directories=self.directories(),
+            controller_endpoints=[CONTROLLER],
             on_failure=self.failures.append,
         )
 
+    def directories(self) -> DataDirectories:
+        return DataDirectories.open(self.world, self.settings)
+
     async def start(self) -> MetadataQuorum:
+        """With the broker that is in the same process."""
         quorum = self.make()
         await quorum.start()
+        directories = self.directories()
+        request = controller_request(directories, endpoints=[CONTROLLER], chance=self.chance)
+        registering = asyncio.create_task(register_controller(quorum, request))
+        await asyncio.sleep(0)
+        self.broker = BrokerLifecycle(
+            self.world,
+            self.settings,
+            directories=directories,
+            quorum=quorum,
+            endpoints=[Endpoint("PLAINTEXT", "localhost", 9092)],
+        )
+        await self.broker.register()
+        await self.broker.unfence()
+        await registering
         return quorum
+
+    async def stop(self, quorum: MetadataQuorum) -> None:
+        await self.broker.leave()
+        await quorum.close()
 
     def kinds(self) -> list[str]:
         """The kinds of records in the log, control batches included."""
@@ -96,7 +120,7 @@ async def first_of_block(quorum: MetadataQuorum) -> int:
 
 async def start_and_stop(stage: Stage) -> None:
     quorum = await stage.start()
-    await quorum.close()
+    await stage.stop(quorum)
 
 
 @pytest.fixture
@@ -113,7 +137,7 @@ def test_a_new_log_is_what_kafka_writes(stage):
         broker = quorum.image.brokers[1]
         assert broker.is_active
         assert broker.endpoints == (Endpoint("PLAINTEXT", "localhost", 9092),)
-        assert quorum.image.controllers[1].endpoints == (Endpoint("CONTROLLER", "localhost", 9093),)
+        assert quorum.image.controllers[1].endpoints == (CONTROLLER,)
         assert (quorum.epoch, quorum.broker_epoch) == (1, 11)
         assert quorum.high_watermark == quorum.end_offset == quorum.image.offset + 1
 
@@ -200,7 +224,7 @@ def test_producer_ids_go_on_after_a_restart(stage):
         quorum = await stage.start()
         assert await first_of_block(quorum) == 0
         assert await first_of_block(quorum) == 1000
-        await quorum.close()
+        await stage.stop(quorum)
 
         quorum = await stage.start()
         assert await first_of_block(quorum) == 2000
@@ -213,7 +237,7 @@ def test_a_clean_restart_brings_everything_back_in_a_new_epoch(stage):
         quorum = await stage.start()
         await create(quorum, "a", "b.c")
         before = quorum.image
-        await quorum.close()
+        await stage.stop(quorum)
 
         quorum = await stage.start()
 
@@ -272,7 +296,7 @@ def test_a_failed_fsync_is_told_to_all_who_wait_and_is_final(stage):
         stage.disk.heal()
         with pytest.raises(ApiError):
             create(quorum, "c")
-        await quorum.close()
+        await stage.stop(quorum)
 
     asyncio.run(run())
 
@@ -288,7 +312,7 @@ def test_a_failed_write_changes_nothing(stage):
         assert failed.value.code == ErrorCode.KAFKA_STORAGE_ERROR
         assert len(stage.failures) == 1
         stage.disk.heal()
-        await quorum.close()
+        await stage.stop(quorum)
 
         quorum = await stage.start()
         assert quorum.image.topics_by_name == {}
@@ -305,7 +329,7 @@ def test_an_idle_log_moves_without_waiting_for_the_disk():
         stage.clock.advance(1)
         while quorum.end_offset == end:
             await asyncio.sleep(0)
-        await quorum.close()
+        await stage.stop(quorum)
 
     asyncio.run(run())
 
@@ -322,7 +346,7 @@ def test_a_long_log_gets_snapshots_and_old_ones_go():
         for number in range(60):
             await create(quorum, f"t{number}")
         image = quorum.image
-        await quorum.close()
+        await stage.stop(quorum)
 
         names = stage.disk.listdir(LOG)
         snapshots = [found for name in names if (found := snapshot.parse_name(name))]
@@ -330,7 +354,7 @@ def test_a_long_log_gets_snapshots_and_old_ones_go():
         assert "00000000000000000000.log" not in names
         quorum = await stage.start()
         assert quorum.image.topics_by_name.keys() == image.topics_by_name.keys()
-        await quorum.close()
+        await stage.stop(quorum)
 
     asyncio.run(run())
 
@@ -340,7 +364,7 @@ def test_a_snapshot_that_came_without_its_log_is_enough(stage):
         quorum = await stage.start()
         await create(quorum, "t")
         image = quorum.image
-        await quorum.close()
+        await stage.stop(quorum)
 
         at = OffsetAndEpoch(image.offset + 1, image.epoch)
         stage.disk.rmtree(LOG)
@@ -377,7 +401,7 @@ def test_voters_that_stand_in_the_log_are_carried_on():
         quorum = await stage.start()
         assert quorum.image.features == LATEST
         await create(quorum, "t")
-        await quorum.close()
+        await stage.stop(quorum)
 
     asyncio.run(run())
 
@@ -411,7 +435,7 @@ def test_a_quorum_that_never_started_can_be_closed(stage):
 def test_a_transaction_whose_leader_died_is_aborted(stage):
     async def run():
         quorum = await stage.start()
-        await quorum.close()
+        await stage.stop(quorum)
         store = MetadataLog(stage.disk, DATA, stage.settings.quorum, stage.clock.wall())
         _append(store, BeginTransactionRecord(), FeatureLevelRecord(name="x", feature_level=1))
 
@@ -433,7 +457,7 @@ def _append(store, *records):
 def test_an_unreadable_quorum_state_stops_the_start(stage):
     async def run():
         quorum = await stage.start()
-        await quorum.close()
+        await stage.stop(quorum)
         stage.disk.write_atomic(f"{LOG}/quorum-state", b"{")
 
         with pytest.raises(StorageError, match="quorum-state"):

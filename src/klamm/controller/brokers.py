@@ -12,7 +12,7 @@ from klamm.controller.decision import Context, Decision
 from klamm.controller.fencing import KNOWS_DIRECTORIES
 from klamm.controller.heartbeats import Heartbeats
 from klamm.controller.partitions.election import without_broker
-from klamm.metadata.image import ClusterImage
+from klamm.metadata.image import BrokerImage, ClusterImage
 from klamm.metadata.records.nodes import (
     BrokerEndpoint,
     BrokerFeature,
@@ -78,7 +78,8 @@ def register(
     earlier = image.brokers.get(request.broker_id)
     _check_cluster(image, request)
     is_same = earlier is not None and earlier.incarnation_id == request.incarnation_id
-    if earlier is not None and not is_same and heartbeats.is_alive(earlier, now):
+    is_gone = earlier is not None and _took_the_place_of(earlier, request)
+    if earlier is not None and not is_same and not is_gone and heartbeats.is_alive(earlier, now):
         raise ApiError(
             ErrorCode.DUPLICATE_BROKER_REGISTRATION,
             f"Another broker is registered with id {request.broker_id}, and its session has not ended.",
@@ -115,6 +116,13 @@ def unregister(
     records.append(UnregisterBrokerRecord(broker_id=broker.broker_id, broker_epoch=broker.epoch))
     heartbeats.forget(broker.broker_id)
     return Decision(UnregisterBrokerResponse(error_message=None), records)
+
+
+def _took_the_place_of(earlier: BrokerImage, request: BrokerRegistrationRequest) -> bool:
+    """Only one process can listen at an address: who has that of an earlier incarnation has outlived it."""
+    # Deviation: Kafka waits until the earlier one's session has ended.
+    own = {(each.host, each.port) for each in request.listeners}
+    return any((each.host, each.port) in own for each in earlier.endpoints)
 
 
 def _check_cluster(image: ClusterImage, request: BrokerRegistrationRequest) -> None:

@@ -59,6 +59,7 @@ BROKER = (
     "update_features",
     "describe_cluster",
     "describe_producers",
+    "unregister_broker",
     "describe_transactions",
     "list_transactions",
     "consumer_group_heartbeat",
@@ -66,7 +67,7 @@ BROKER = (
     "list_config_resources",
     "describe_topic_partitions",
 )
-# What tools ask of a controller's own listener (--bootstrap-controller).
+# What nodes, and tools (--bootstrap-controller), ask of a controller's own listener.
 CONTROLLER = (
     "fetch",
     "api_versions",
@@ -81,9 +82,42 @@ CONTROLLER = (
     "begin_quorum_epoch",
     "end_quorum_epoch",
     "describe_quorum",
+    "alter_partition",
     "update_features",
+    "envelope",
     "fetch_snapshot",
     "describe_cluster",
+    "broker_registration",
+    "broker_heartbeat",
+    "unregister_broker",
+    "allocate_producer_ids",
+    "controller_registration",
+)
+
+# What a broker may pass on to the controller in an Envelope.
+FORWARDED = frozenset(
+    {
+        "add_raft_voter",
+        "alter_client_quotas",
+        "alter_configs",
+        "alter_partition_reassignments",
+        "alter_user_scram_credentials",
+        "create_acls",
+        "create_delegation_token",
+        "create_partitions",
+        "create_topics",
+        "delete_acls",
+        "delete_topics",
+        "describe_quorum",
+        "elect_leaders",
+        "expire_delegation_token",
+        "incremental_alter_configs",
+        "list_partition_reassignments",
+        "remove_raft_voter",
+        "renew_delegation_token",
+        "unregister_broker",
+        "update_features",
+    }
 )
 # Where the file of an API's name is the handler of brokers.
 CONTROLLER_MODULES = {"fetch": "klamm.server.quorum.fetch"}

@@ -7,6 +7,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from klamm.protocol.compile import encoder
+from klamm.server.controller_port import Origin
 from klamm.server.network.connection import Answer, Connection, Parked
 from klamm.server.network.long_answer import LongAnswer, Unread
 from klamm.server.world.ports import Buffer
@@ -83,6 +84,11 @@ class Call:
     def context(self) -> NodeContext:
         """What a broker and a controller have in common."""
         return self.broker
+
+    async def forward(self, request: object) -> Any:
+        """Ask the active controller in the name of the client that called."""
+        origin = Origin(self.version, self.client_id, self.connection.peer_host)
+        return await self.context.controller.forward(request, origin)
 
     def encode(self, body: Message | EncodedBody | LongBody) -> Answer:
         """The whole response frame: size, header, body."""

@@ -47,7 +47,7 @@ class ControllerContext:
         self.clock = world.clock
         self.node_id = settings.node.node_id
         self.quorum = quorum
-        self.controller: ControllerPort = quorum.controller
+        self.controller: ControllerPort = quorum.driver
         self.heavy = HeavyRequests(world.turns)
         # In the order in which they began.
         self.tasks: dict[asyncio.Task[None], None] = {}

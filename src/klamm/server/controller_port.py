@@ -7,7 +7,7 @@ committed and the asker's own image has it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, overload
+from typing import Any, NamedTuple, Protocol, overload
 
 from klamm.base.clock import Now
 from klamm.controller.controller import Controller
@@ -95,8 +95,20 @@ OPERATIONS: dict[type, Callable[[Controller, Any, Now], Decision[Any]]] = {
 }
 
 
+class Origin(NamedTuple):
+    """The client in whose name a broker asks: its request is passed on as it came, in an Envelope."""
+
+    version: int
+    client_id: str | None
+    host: str
+
+
 class ControllerPort(Protocol):
     """ApiError: the controller refuses the whole request, or there is none that could be asked."""
+
+    async def forward(self, request: object, origin: Origin) -> Any:
+        """A client's request. The answer, refusals in it, comes when this node's own image shows what was changed."""
+        ...
 
     @overload
     async def ask(self, request: AllocateProducerIdsRequest) -> AllocateProducerIdsResponse: ...

@@ -5,24 +5,27 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
+from typing import Any
 
 from klamm.base.settings.broker import Settings
 from klamm.base.settings.listeners import Listener as ListenerAddress
 from klamm.log.checkpoints import BadCheckpoint
 from klamm.metadata.image import Endpoint
 from klamm.server.broker import Broker
+from klamm.server.broker_lifecycle import BrokerLifecycle, CannotJoin
 from klamm.server.controller_context import ControllerContext
 from klamm.server.dispatch import Dispatcher
 from klamm.server.loops.cleaner_loop import CleanerLoop
 from klamm.server.loops.housekeeping import Housekeeping
+from klamm.server.loops.joining import controller_request, register_controller
 from klamm.server.loops.metadata_quorum import MetadataQuorum
 from klamm.server.network.limits import limits_of
 from klamm.server.network.listener import Listener
 from klamm.server.network.shared import Shared
-from klamm.server.storage import DataDirectories
+from klamm.server.storage import DataDirectories, is_alone
 from klamm.server.world.ports import Network, World
 from klamm.storage.log_directories import LogDirectory
 
@@ -63,7 +66,7 @@ class Node:
             await self._start(self._stack)
         except BaseException as e:
             await self._stack.aclose()
-            if isinstance(e, OSError | BadCheckpoint):
+            if isinstance(e, OSError | BadCheckpoint | CannotJoin):
                 raise CannotStart(str(e)) from e
             raise
 
@@ -78,18 +81,24 @@ class Node:
         listeners = self._bind(stack)
         for_controllers = [each for each in listeners if each.is_controller]
         for_clients = [each for each in listeners if not each.is_controller]
+        endpoints = [_endpoint(settings, each) for each in for_controllers]
         quorum = self.quorum = MetadataQuorum(
             world,
             settings,
             directories=data,
-            endpoints=[_endpoint(settings, each) for each in for_clients],
-            controller_endpoints=[_endpoint(settings, each) for each in for_controllers],
+            controller_endpoints=endpoints,
             on_failure=self._metadata_failed,
         )
         stack.push_async_callback(quorum.close)
         await quorum.start()
         if settings.node.is_controller:
             await self._serve_controllers(stack, quorum, for_controllers)
+            request = controller_request(data, endpoints=endpoints, chance=world.chance)
+            registration = self._begin(stack, register_controller(quorum, request))
+            # It asks first, before the broker of this node does.
+            await asyncio.sleep(0)
+            if not settings.node.is_broker and is_alone(settings):
+                await registration
         if settings.node.is_broker:
             await self._serve_clients(stack, quorum, for_clients, data)
         self.ready = self._ready(listeners, data)
@@ -110,9 +119,18 @@ class Node:
         listeners: Sequence[Listener],
         data: DataDirectories,
     ) -> None:
-        world = self._world
+        world, settings = self._world, self._settings
+        lifecycle = BrokerLifecycle(
+            world,
+            settings,
+            directories=data,
+            quorum=quorum,
+            endpoints=[_endpoint(settings, each) for each in listeners],
+        )
+        stack.push_async_callback(lifecycle.leave)
+        await lifecycle.register()
         broker = Broker(
-            self._settings,
+            settings,
             world=world,
             quorum=quorum,
             directories=[LogDirectory(world.disk, each.path, each.id) for each in data.all],
@@ -126,12 +144,14 @@ class Node:
             )
         )
         stack.push_async_callback(broker.close)
+        self.broker = broker
         self._keep_house(stack, broker)
         for listener in listeners:
             await listener.serve(Dispatcher.of_broker(broker).dispatch)
             # Closed before everything that was opened since it was bound: nobody is served by a broker that stops.
             stack.callback(listener.close)
-        self.broker = broker
+        await lifecycle.unfence()
+        stack.push_async_callback(lifecycle.hand_over)
 
     def _bind(self, stack: AsyncExitStack) -> list[Listener]:
         shared = Shared(limits_of(self._settings.network, self._world.machine), self._world.turns)
@@ -152,8 +172,12 @@ class Node:
         self.cleaner = CleanerLoop(broker)
         stack.push_async_callback(self.cleaner.close)
         for work in (self.cleaner.run(), Housekeeping(broker).run()):
-            task = asyncio.get_running_loop().create_task(work)
-            stack.push_async_callback(_cancel, task)
+            self._begin(stack, work)
+
+    def _begin(self, stack: AsyncExitStack, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        stack.push_async_callback(_cancel, task)
+        return task
 
     def _metadata_failed(self, error: OSError) -> None:
         """Nothing about the cluster can change any more; what is on other disks is still served."""

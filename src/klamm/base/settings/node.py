@@ -30,11 +30,29 @@ class NodeSettings:
         doc="Rack or zone of the broker, told to clients and used to spread replicas.",
     )
 
+    registration_timeout_ms: int = setting(
+        "initial.broker.registration.timeout.ms",
+        Kind.INT,
+        60_000,
+        doc="Time a new broker may take to register with the controller.",
+    )
+    heartbeat_interval_ms: int = setting(
+        "broker.heartbeat.interval.ms",
+        Kind.INT,
+        2_000,
+        doc="Time between two heartbeats of a broker to the controller.",
+    )
     session_timeout_ms: int = setting(
         "broker.session.timeout.ms",
         Kind.INT,
         9_000,
         doc="Time without a heartbeat after which the controller fences a broker.",
+    )
+    controlled_shutdown: bool = setting(
+        "controlled.shutdown.enable",
+        Kind.BOOLEAN,
+        True,
+        doc="Let a stopping broker hand over its leaderships first.",
     )
 
     @property
@@ -49,9 +67,6 @@ class NodeSettings:
 # fmt: off
 ROWS: tuple[Setting, ...] = (
     row("broker.id", Kind.INT, -1, doc="Old name of `node.id`; where both are set they must agree."),
-    accepted("initial.broker.registration.timeout.ms", Kind.INT, 60_000, doc="Time a new broker may take to register with the controller."),
-    accepted("broker.heartbeat.interval.ms", Kind.INT, 2_000, doc="Time between two heartbeats of a broker to the controller."),
-    accepted("controlled.shutdown.enable", Kind.BOOLEAN, True, doc="Let a stopping broker hand over its leaderships first."),
     accepted("config.providers", Kind.LIST, (), mode=Mode.CLUSTER_WIDE, doc="Names of plug-ins that resolve `${...}` in values."),
     accepted("num.io.threads", Kind.INT, 8, at_least=1, mode=Mode.CLUSTER_WIDE, doc="Threads that handle requests in Kafka; klamm handles them in one loop."),
     accepted("background.threads", Kind.INT, 10, at_least=1, mode=Mode.CLUSTER_WIDE, doc="Threads for background work in Kafka."),

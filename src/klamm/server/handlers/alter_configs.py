@@ -21,7 +21,8 @@ from klamm.server.metadata.config_resources import refused_here
 async def handle(request: AlterConfigsRequest, call: Call) -> AlterConfigsResponse:
     refuse_too_many(sum(1 + len(resource.configs) for resource in request.resources))
     if call.connection.listener.is_controller:
-        return await call.context.controller.ask(request)
+        answer: AlterConfigsResponse = await call.forward(request)
+        return answer
     refused = refused_here(request.resources, call.context.node_id)
     asked = AlterConfigsRequest(
         resources=[each for at, each in enumerate(request.resources) if at not in refused],
@@ -29,7 +30,7 @@ async def handle(request: AlterConfigsRequest, call: Call) -> AlterConfigsRespon
     )
     answers: Iterator[AlterConfigsResourceResponse] = iter(())
     if asked.resources or not refused:
-        answers = iter((await call.context.controller.ask(asked)).responses)
+        answers = iter((await call.forward(asked)).responses)
     return AlterConfigsResponse(
         responses=[
             _refused(each.resource_type, each.resource_name, refused[at])

@@ -17,7 +17,8 @@ from klamm.server.heavy.portions import refuse_too_many
 
 async def handle(request: CreatePartitionsRequest, call: Call) -> CreatePartitionsResponse:
     refuse_too_many(len(request.topics))
-    return await call.context.controller.ask(request)
+    answer: CreatePartitionsResponse = await call.forward(request)
+    return answer
 
 
 def fail(

@@ -17,7 +17,7 @@ from klamm.server.heavy.portions import create_topics
 
 
 async def handle(request: CreateTopicsRequest, call: Call) -> CreateTopicsResponse:
-    return await create_topics(request, call.context)
+    return await create_topics(request, call.context, call.forward)
 
 
 def fail(request: CreateTopicsRequest, error: ApiError, version: int) -> CreateTopicsResponse:

@@ -19,7 +19,8 @@ from klamm.server.heavy.portions import refuse_too_many
 
 async def handle(request: DeleteTopicsRequest, call: Call) -> DeleteTopicsResponse:
     refuse_too_many(len(request.topics) + len(request.topic_names))
-    return await call.context.controller.ask(request)
+    answer: DeleteTopicsResponse = await call.forward(request)
+    return answer
 
 
 def fail(request: DeleteTopicsRequest, error: ApiError, version: int) -> DeleteTopicsResponse:

@@ -19,7 +19,8 @@ from klamm.server.heavy.portions import refuse_too_many
 
 async def handle(request: ElectLeadersRequest, call: Call) -> ElectLeadersResponse:
     refuse_too_many(sum(1 + len(topic.partitions) for topic in request.topic_partitions or ()))
-    return await call.context.controller.ask(request)
+    answer: ElectLeadersResponse = await call.forward(request)
+    return answer
 
 
 def fail(request: ElectLeadersRequest, error: ApiError, version: int) -> ElectLeadersResponse:

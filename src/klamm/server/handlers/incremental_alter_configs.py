@@ -23,7 +23,8 @@ async def handle(
 ) -> IncrementalAlterConfigsResponse:
     refuse_too_many(sum(1 + len(resource.configs) for resource in request.resources))
     if call.connection.listener.is_controller:
-        return await call.context.controller.ask(request)
+        answer: IncrementalAlterConfigsResponse = await call.forward(request)
+        return answer
     refused = refused_here(request.resources, call.context.node_id)
     asked = IncrementalAlterConfigsRequest(
         resources=[each for at, each in enumerate(request.resources) if at not in refused],
@@ -31,7 +32,7 @@ async def handle(
     )
     answers: Iterator[AlterConfigsResourceResponse] = iter(())
     if asked.resources or not refused:
-        answers = iter((await call.context.controller.ask(asked)).responses)
+        answers = iter((await call.forward(asked)).responses)
     return IncrementalAlterConfigsResponse(
         responses=[
             _refused(each.resource_type, each.resource_name, refused[at])

@@ -10,4 +10,5 @@ from klamm.server.call import Call
 
 
 async def handle(request: UpdateFeaturesRequest, call: Call) -> UpdateFeaturesResponse:
-    return await call.context.controller.ask(request)
+    answer: UpdateFeaturesResponse = await call.forward(request)
+    return answer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine, Iterator
+from typing import TYPE_CHECKING, Any
 
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
 from klamm.controller.topics import MAX_RECORDS
@@ -17,6 +17,8 @@ from klamm.protocol.messages.create_topics import (
 
 if TYPE_CHECKING:
     from klamm.server.controller_context import NodeContext
+
+Ask = Callable[[CreateTopicsRequest], Coroutine[Any, Any, CreateTopicsResponse]]
 
 # About ten milliseconds of the controller's time.
 _PORTION = 100
@@ -33,18 +35,22 @@ def refuse_too_many(items: int) -> None:
         raise ApiError(ErrorCode.POLICY_VIOLATION, text)
 
 
-async def create_topics(request: CreateTopicsRequest, context: NodeContext) -> CreateTopicsResponse:
-    """Others are served between two portions; one sync of the metadata log is enough for many of them."""
-    controller = context.controller
+async def create_topics(
+    request: CreateTopicsRequest, context: NodeContext, ask: Ask
+) -> CreateTopicsResponse:
+    """Others are served between two portions; one sync of the metadata log is enough for many of them.
+
+    ask: the way to the controller.
+    """
     if len(request.topics) <= _PORTION:
-        return await controller.ask(request)
+        return await ask(request)
     answers = []
     async with context.heavy.lane:
         for topics in _portions(request.topics, context.settings.topics.num_partitions):
             portion = CreateTopicsRequest(
                 topics=topics, timeout_ms=request.timeout_ms, validate_only=request.validate_only
             )
-            answers.append(asyncio.ensure_future(controller.ask(portion)))
+            answers.append(asyncio.ensure_future(ask(portion)))
             await asyncio.sleep(0)
     responses = await asyncio.gather(*answers)
     return CreateTopicsResponse(topics=[topic for each in responses for topic in each.topics])

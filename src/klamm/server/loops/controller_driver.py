@@ -27,7 +27,7 @@ from klamm.metadata.image import ClusterImage
 from klamm.metadata.records.log import AbortTransactionRecord
 from klamm.metadata.replay import apply
 from klamm.raft.roles import Leader
-from klamm.server.controller_port import OPERATIONS, ControllerRequest
+from klamm.server.controller_port import OPERATIONS, Origin
 from klamm.server.loops.controller_journal import Journal
 from klamm.server.loops.metadata_follower import MetadataFollower, Step
 from klamm.server.loops.raft_driver import RaftDriver
@@ -53,8 +53,16 @@ class _Waiting(Generic[T]):
 
 class ControllerDriver:
     def __init__(
-        self, world: World, settings: Settings, *, raft: RaftDriver, follower: MetadataFollower
+        self,
+        world: World,
+        settings: Settings,
+        *,
+        raft: RaftDriver,
+        follower: MetadataFollower,
+        bootstrap: Callable[[], Sequence[object]],
+        on_active: Callable[[], None],
     ) -> None:
+        """bootstrap: the first records of a cluster that has none. on_active: this node decides from now on."""
         self._settings = settings
         self._clock = world.clock
         self._chance = world.chance
@@ -63,7 +71,8 @@ class ControllerDriver:
         self._controller: Controller | None = None
         self.journal = Journal()
         self._waiting: deque[_Waiting[object]] = deque()
-        self._activated: list[asyncio.Future[None]] = []
+        self._bootstrap = bootstrap
+        self._on_active = on_active
         self._timer: asyncio.TimerHandle | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at: Ms = NEVER
@@ -76,14 +85,6 @@ class ControllerDriver:
     def image(self) -> ClusterImage:
         """The newest one, on which the next decision builds: not all of it may be committed."""
         return self._controller.image if self._controller is not None else self._follower.image
-
-    async def active(self) -> None:
-        """Returns when this node decides."""
-        if self._controller is None:
-            self._check()
-            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._activated.append(future)
-            await future
 
     def role_changed(self) -> None:
         """A new role, or the same one in another epoch: what was not committed is not ours to promise any more."""
@@ -121,19 +122,24 @@ class ControllerDriver:
         self._controller = Controller(
             self._follower.image, self._settings, self._chance, self._clock.now()
         )
+        if not self._follower.image.features:
+            # A new log, or one whose first leader crashed before its bootstrap records were safe.
+            with suppress(ApiError):
+                self._append(self._bootstrap())
         self._keep_alive_later()
         self._set_alarm()
-        for future in self._activated:
-            if not future.done():
-                future.set_result(None)
-        self._activated.clear()
+        self._on_active()
 
     # Deciding
 
-    async def ask(self, request: ControllerRequest) -> Any:
-        """Implements ControllerPort."""
+    async def ask(self, request: object) -> Any:
+        """Implements ControllerPort, while this node is the active controller."""
         operation = OPERATIONS[type(request)]
         return await self.submit(lambda controller, now: operation(controller, request, now))
+
+    async def forward(self, request: object, origin: Origin) -> Any:
+        """The image in which the controller decides is this node's own."""
+        return await self.ask(request)
 
     def submit(self, operation: Operation[T]) -> asyncio.Future[T]:
         """Decide at once, on the newest image; the answer comes when the records it saw and wrote are safe.
@@ -196,10 +202,6 @@ class ControllerDriver:
     def fail(self, error: OSError) -> None:
         """Nobody knows what is on disk: whoever waits is told."""
         self._tell_all(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
-        for future in self._activated:
-            if not future.done():
-                future.set_exception(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
-        self._activated.clear()
 
     def _tell_all(self, error: ApiError) -> None:
         while self._waiting:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from klamm.base.chance import Chance, random_uuid
+from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.settings.broker import Settings
-from klamm.controller.decision import Decision
 from klamm.metadata.features import ELR_VERSION, SUPPORTED
 from klamm.metadata.image import Endpoint
 from klamm.metadata.records.configs import ConfigRecord, FeatureLevelRecord
@@ -17,8 +20,15 @@ from klamm.protocol.messages.broker_registration import BrokerRegistrationReques
 from klamm.protocol.messages.controller_registration import ControllerRegistrationRequest
 from klamm.server.storage import DataDirectories
 
+if TYPE_CHECKING:
+    from klamm.server.loops.metadata_quorum import MetadataQuorum
 
-def bootstrap_decision(records: Sequence[object], settings: Settings) -> Decision[None]:
+log = logging.getLogger(__name__)
+
+_AGAIN_SECONDS = 1.0
+
+
+def bootstrap_records(records: Sequence[object], settings: Settings) -> list[object]:
     """The first records of a new cluster, in a transaction: a crash leaves all of them or none.
 
     Where there is an ELR, min.insync.replicas must be the same for all brokers, so it moves into the log.
@@ -35,7 +45,7 @@ def bootstrap_decision(records: Sequence[object], settings: Settings) -> Decisio
             )
         )
     begin = BeginTransactionRecord(name="Bootstrap records")
-    return Decision(None, [begin, *records, *extra, EndTransactionRecord()])
+    return [begin, *records, *extra, EndTransactionRecord()]
 
 
 def controller_request(
@@ -60,6 +70,21 @@ def controller_request(
             for name, each in SUPPORTED.items()
         ],
     )
+
+
+async def register_controller(
+    quorum: MetadataQuorum, request: ControllerRegistrationRequest
+) -> None:
+    """Returns when the active controller knows this one: who asks for controllers is told of it."""
+    while not quorum.has_failed:
+        try:
+            await quorum.controller.ask(request)
+        except ApiError as e:
+            if e.code is not ErrorCode.REQUEST_TIMED_OUT:
+                log.warning("this controller is not registered yet: %s", e)
+                await asyncio.sleep(_AGAIN_SECONDS)
+        else:
+            return
 
 
 def broker_request(

@@ -46,7 +46,7 @@ class AutoTopicCreation:
             ]
         )
         try:
-            response = await create_topics(request, self._broker)
+            response = await create_topics(request, self._broker, self._broker.controller.ask)
         except ApiError as e:
             log.warning("cannot create topics that clients ask for: %s", e)
         else:

@@ -1,0 +1,258 @@
+"""BrokerLifecycle: how a broker becomes known to the controller, stays so, and takes its leave.
+
+    STARTING    registers; the epoch of this incarnation is the offset of its registration
+    RECOVERY    has read the metadata up to there, and opens its logs
+    RUNNING     unfenced: may lead, and is told to clients
+    PENDING_CONTROLLED_SHUTDOWN    serves on until others lead what it led
+    SHUTTING_DOWN
+
+Heartbeats go to the active controller at the interval, and at once when something is wanted. A new controller knows the
+broker from the log; a controller that does not know its epoch (STALE_BROKER_EPOCH) is told again who it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from enum import IntEnum
+
+from klamm.base.clock import Ms
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.ids import Uuid
+from klamm.base.settings.broker import Settings
+from klamm.metadata.delta import Delta
+from klamm.metadata.image import ClusterImage, Endpoint
+from klamm.protocol.messages.broker_heartbeat import (
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+)
+from klamm.protocol.messages.broker_registration import BrokerRegistrationResponse
+from klamm.server.loops.joining import broker_request
+from klamm.server.loops.metadata_quorum import MetadataQuorum
+from klamm.server.storage import DataDirectories
+from klamm.server.world.ports import World
+
+log = logging.getLogger(__name__)
+
+# Before a broker that wants something asks again.
+_AGAIN_SECONDS = 0.05
+# How long the start waits for a first answer before it tells the operator.
+_PATIENCE_MS: Ms = 3_000
+# Deviation: Kafka waits up to five minutes for a controller that lets the broker go, also where none is left to answer.
+_SILENCE_MS: Ms = 3_000
+_LONGEST_HAND_OVER_MS: Ms = 30_000
+# The last word of a broker that has stopped already, to whoever may still hear it.
+_LAST_WORD_MS: Ms = 1_000
+
+
+class BrokerState(IntEnum):
+    """With Kafka's numbers."""
+
+    NOT_RUNNING = 0
+    STARTING = 1
+    RECOVERY = 2
+    RUNNING = 3
+    PENDING_CONTROLLED_SHUTDOWN = 6
+    SHUTTING_DOWN = 7
+
+
+class CannotJoin(Exception):
+    """Why the broker does not become a part of its cluster, in one sentence."""
+
+
+class BrokerLifecycle:
+    def __init__(
+        self,
+        world: World,
+        settings: Settings,
+        *,
+        directories: DataDirectories,
+        quorum: MetadataQuorum,
+        endpoints: Sequence[Endpoint],
+    ) -> None:
+        self.state = BrokerState.NOT_RUNNING
+        # Directories that have failed; the controller takes leaderships from what is in them.
+        self.offline_directories: Callable[[], Iterable[Uuid]] = lambda: ()
+        self._clock = world.clock
+        self._settings = settings.node
+        self._quorum = quorum
+        self._node_id = directories.node_id
+        self._registration = broker_request(
+            directories, settings, endpoints=endpoints, chance=world.chance
+        )
+        self._wants_fence = True
+        self._wanted = asyncio.Event()
+        self._unfenced = asyncio.Event()
+        self._may_go = asyncio.Event()
+        self._heard_at: Ms = 0
+        self._beats: asyncio.Task[None] | None = None
+
+    # Joining
+
+    async def register(self) -> None:
+        """Returns when the cluster knows this broker, and this broker all that the cluster knew before."""
+        self.state = BrokerState.STARTING
+        deadline = self._clock.monotonic() + self._settings.registration_timeout_ms
+        await self._register_until(deadline)
+        self._beats = asyncio.get_running_loop().create_task(self._beat_on())
+        left_ms = max(0, deadline - self._clock.monotonic())
+        if not await self._quorum.reached(self._quorum.broker_epoch + 1, left_ms / 1000):
+            raise CannotJoin("the metadata of the cluster could not be read in time.")
+        self.state = BrokerState.RECOVERY
+
+    async def _register_until(self, deadline: Ms) -> None:
+        has_told = False
+        wait_ms = _PATIENCE_MS
+        while True:
+            left_ms = deadline - self._clock.monotonic()
+            try:
+                await self._register(max(1, min(wait_ms, left_ms)))
+            except ApiError as e:
+                if e.code is ErrorCode.KAFKA_STORAGE_ERROR:
+                    raise CannotJoin(e.message) from e
+                problem = self._problem(e)
+                if e.code is ErrorCode.INCONSISTENT_CLUSTER_ID or left_ms <= 0:
+                    raise CannotJoin(problem) from e
+                if not has_told:
+                    log.warning("not registered yet, trying again: %s", problem)
+                    has_told = True
+                wait_ms = self._settings.registration_timeout_ms
+                await asyncio.sleep(_AGAIN_SECONDS)
+            else:
+                return
+
+    async def _register(self, timeout_ms: Ms) -> None:
+        answer: BrokerRegistrationResponse = await self._quorum.controller.ask(
+            self._registration, timeout_ms=timeout_ms
+        )
+        self._quorum.broker_epoch = answer.broker_epoch
+        self._heard_at = self._clock.monotonic()
+        log.info("registered: node=%s epoch=%s", self._node_id, answer.broker_epoch)
+
+    def _problem(self, error: ApiError) -> str:
+        if error.code is ErrorCode.DUPLICATE_BROKER_REGISTRATION:
+            return f"a broker with node.id {self._node_id} runs in the cluster already."
+        if error.code is ErrorCode.REQUEST_TIMED_OUT:
+            return "no active controller of the quorum can be reached."
+        if error.code is ErrorCode.INCONSISTENT_CLUSTER_ID:
+            cluster_id = self._registration.cluster_id
+            return f"the controllers are those of another cluster than {cluster_id}."
+        return f"the controller refuses this broker: {error.message}"
+
+    async def unfence(self) -> None:
+        """All is open: returns when the broker may lead and clients are told of it."""
+        self._wants_fence = False
+        self._quorum.on_change(self._follow)
+        self._wanted.set()
+        await self._unfenced.wait()
+
+    # Heartbeats
+
+    async def _beat_on(self) -> None:
+        while True:
+            self._wanted.clear()
+            pause = await self._beat()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._wanted.wait()
+
+    async def _beat(self) -> float:
+        """Says how long the next one may take."""
+        request = BrokerHeartbeatRequest(
+            broker_id=self._node_id,
+            broker_epoch=self._quorum.broker_epoch,
+            current_metadata_offset=self._quorum.followed_offset,
+            want_fence=self._wants_fence,
+            want_shut_down=self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN,
+            offline_log_dirs=list(self.offline_directories()),
+        )
+        try:
+            answer: BrokerHeartbeatResponse = await self._quorum.controller.ask(
+                request, timeout_ms=self._settings.session_timeout_ms
+            )
+        except ApiError as e:
+            if e.code is ErrorCode.STALE_BROKER_EPOCH:
+                await self._register_again()
+            elif e.code is not ErrorCode.REQUEST_TIMED_OUT:
+                log.warning("a heartbeat was refused: %s", e)
+            return _AGAIN_SECONDS
+        self._heard_at = self._clock.monotonic()
+        return self._heard(answer)
+
+    def _heard(self, answer: BrokerHeartbeatResponse) -> float:
+        every = self._settings.heartbeat_interval_ms / 1000
+        if self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN:
+            if answer.should_shut_down:
+                self.state = BrokerState.SHUTTING_DOWN
+                self._may_go.set()
+                return every
+            return _AGAIN_SECONDS
+        if self._wants_fence:
+            return every
+        if answer.is_fenced:
+            return _AGAIN_SECONDS
+        if self.state is BrokerState.RECOVERY:
+            self.state = BrokerState.RUNNING
+            self._unfenced.set()
+        return every
+
+    async def _register_again(self) -> None:
+        log.warning(
+            "the controller does not know this broker's epoch: epoch=%s", self._quorum.broker_epoch
+        )
+        try:
+            await self._register(self._settings.session_timeout_ms)
+        except ApiError as e:
+            log.warning("not registered: %s", self._problem(e))
+
+    def _follow(self, image: ClusterImage, delta: Delta) -> None:
+        """Who leaves waits until all others have heard of it; and who is fenced by mistake says so."""
+        own = image.brokers.get(self._node_id)
+        is_fenced = own is not None and own.is_fenced and self.state is BrokerState.RUNNING
+        if is_fenced or any(
+            each.in_controlled_shutdown and not each.is_fenced for each in image.brokers.values()
+        ):
+            # Behind what follows this very change.
+            asyncio.get_running_loop().call_soon(self._wanted.set)
+
+    # Leaving
+
+    async def hand_over(self) -> None:
+        """The controlled shutdown: returns when others lead all that this broker led, and all know it."""
+        if self.state is not BrokerState.RUNNING or not self._settings.controlled_shutdown:
+            return
+        if not any(
+            each.is_active and each.broker_id != self._node_id
+            for each in self._quorum.image.brokers.values()
+        ):
+            # Nobody would take over. The last word comes when the broker has stopped.
+            return
+        self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
+        self._wanted.set()
+        began = self._heard_at = self._clock.monotonic()
+        while not self._may_go.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(0.5):
+                    await self._may_go.wait()
+            now = self._clock.monotonic()
+            if now - self._heard_at > _SILENCE_MS or now - began > _LONGEST_HAND_OVER_MS:
+                log.warning("stopping without a controller that would let this broker go")
+                return
+
+    async def leave(self) -> None:
+        """The broker has stopped; what it led waits for it, or for another."""
+        if self._beats is not None:
+            self._beats.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._beats
+        is_known = self.state not in (BrokerState.NOT_RUNNING, BrokerState.STARTING)
+        if is_known and not self._may_go.is_set():
+            self._quorum.forget_callbacks()
+            self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LAST_WORD_MS / 1000):
+                    while not self._may_go.is_set() and not self._quorum.has_failed:
+                        await self._beat()
+        self.state = BrokerState.NOT_RUNNING
