@@ -258,6 +258,13 @@ class Coordinator(Generic[ShardT]):
             raise ApiError(ErrorCode.NOT_COORDINATOR)
         return partition_of(name, len(topic.partitions))
 
+    def home_of(self, name: str) -> Partition:
+        """The partition that its records live in; ApiError if another broker leads it."""
+        partition = self._broker.replicas.find(self.topic.name, self.partition_of(name))
+        if partition is None or not partition.is_leader:
+            raise ApiError(ErrorCode.NOT_COORDINATOR)
+        return partition
+
     def leader_of(self, name: str) -> int:
         """The broker whose shard it is: perhaps another one."""
         state = self._broker.image.partition(self.topic.name, self.partition_of(name))

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.base.ids import TopicPartition
 from klamm.coordinator.shard import Producer
 from klamm.coordinator.transaction.shard import Verdicts
 from klamm.protocol.messages.txn_offset_commit import (
@@ -24,7 +23,6 @@ from klamm.protocol.messages.txn_offset_commit import (
 from klamm.replication.partition import Partition
 from klamm.replication.verification import Guard
 from klamm.server.call import Call, Later, Message
-from klamm.server.coordination.internal_topics import OFFSETS_TOPIC
 from klamm.server.coordination.participation import client_of_version
 from klamm.server.network.connection import Parked
 
@@ -46,8 +44,7 @@ def handle(request: TxnOffsetCommitRequest, call: Call) -> Message | Parked | La
         # There is nothing that could take part in a transaction.
         return _commit(request, call)
     client = client_of_version(call.version, adds_from=_FIRST_THAT_ADDS)
-    name = TopicPartition(OFFSETS_TOPIC, broker.groups.partition_of(request.group_id))
-    partition = broker.replicas.get(*name)
+    partition = broker.groups.home_of(request.group_id)
     if not broker.participation.is_asked(client):
         if request.producer_id < 0:
             raise ApiError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -63,7 +60,7 @@ def handle(request: TxnOffsetCommitRequest, call: Call) -> Message | Parked | La
     if guard is None:
         return _commit(request, call)
     producer = Producer(request.producer_id, request.producer_epoch)
-    verdicts = broker.participation.ask(request.transactional_id, producer, [name], client)
+    verdicts = broker.participation.ask(request.transactional_id, producer, [partition.name], client)
     if isinstance(verdicts, dict):
         return _verified(request, call, partition, guard, verdicts)
     return _verified_later(request, call, partition, guard, verdicts)
