@@ -145,14 +145,14 @@ class Coordinator(Generic[ShardT]):
 
     def ask_each(
         self,
-        questions: Sequence[tuple[str, Decide[ShardT]]],
+        questions: Sequence[tuple[str | int, Decide[ShardT]]],
         request: object,
         call: Call,
         join: Callable[[list[Reply]], Message],
         *,
         is_read: bool = False,
     ) -> Message | Parked | Steps:
-        """One request about several names. What goes wrong with one is its reply, and the others go on."""
+        """One request about several names, or shards. What goes wrong with one is its reply, and the others go on."""
         steps = self._ask_in_steps(questions, call, join, is_read)
         if len(questions) > _MANY:
             return steps
@@ -165,7 +165,7 @@ class Coordinator(Generic[ShardT]):
 
     def _ask_in_steps(
         self,
-        questions: Sequence[tuple[str, Decide[ShardT]]],
+        questions: Sequence[tuple[str | int, Decide[ShardT]]],
         call: Call,
         join: Callable[[list[Reply]], Message],
         is_read: bool,
@@ -203,7 +203,7 @@ class Coordinator(Generic[ShardT]):
 
     def _ask_one(
         self,
-        name: str,
+        name: str | int,
         decide: Decide[ShardT],
         now: Now,
         answer: Callable[[Reply], None],
@@ -212,7 +212,7 @@ class Coordinator(Generic[ShardT]):
         token = self._token()
         is_known = False
         try:
-            index = self.partition_of(name)
+            index = name if isinstance(name, int) else self.partition_of(name)
             runtime = self._runtime(index)
             if not is_read and not runtime.is_open:
                 raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -229,6 +229,11 @@ class Coordinator(Generic[ShardT]):
 
     def shards(self) -> list[ShardT]:
         return [runtime.shard for runtime in self._runtimes.values()]
+
+    @property
+    def indexes(self) -> list[int]:
+        """The partitions whose shards are here and loaded."""
+        return list(self._runtimes)
 
     def shard(self, name: str) -> ShardT:
         """Who asks it directly writes nothing and sets no alarm earlier than those that are set. ApiError if it is not here."""

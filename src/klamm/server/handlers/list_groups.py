@@ -7,19 +7,34 @@ v5  filter by type
 from __future__ import annotations
 
 from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.outcome import Token
+from klamm.coordinator.group.shard import GroupShard
+from klamm.coordinator.shard import Outcome, Reply
 from klamm.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
-from klamm.server.call import Call
+from klamm.server.call import Call, Message, Steps
+from klamm.server.network.connection import Parked
 
 
-def handle(request: ListGroupsRequest, call: Call) -> ListGroupsResponse:
-    if call.broker.groups.is_loading:
+def handle(request: ListGroupsRequest, call: Call) -> Message | Parked | Steps:
+    groups = call.broker.groups
+    if groups.is_loading:
         raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     states = frozenset(state.strip().lower() for state in request.states_filter)
     types = frozenset(name.strip().lower() for name in request.types_filter)
-    return ListGroupsResponse(
-        groups=[
-            group
-            for shard in call.broker.groups.shards()
-            for group in shard.list_groups(states, types)
-        ]
-    )
+
+    def list_all(shard: GroupShard, token: Token) -> Outcome:
+        return Outcome(replies=((token, shard.list_groups(states, types)),))
+
+    # Each shard's answer waits until what it has seen is committed.
+    questions = [(index, list_all) for index in groups.indexes]
+    return groups.ask_each(questions, request, call, _join, is_read=True)
+
+
+def _join(replies: list[Reply]) -> ListGroupsResponse:
+    response = ListGroupsResponse()
+    for reply in replies:
+        if isinstance(reply, list):
+            response.groups += reply
+        elif isinstance(reply, ApiError) and reply.code is not ErrorCode.NOT_COORDINATOR:
+            return ListGroupsResponse(error_code=reply.code)
+    return response

@@ -6,10 +6,11 @@ v2  only those that a pattern matches, in RE2's syntax (KIP-1152)
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.outcome import Token
 from klamm.coordinator.group.consumer.regex import matching
+from klamm.coordinator.shard import Outcome, Reply
+from klamm.coordinator.transaction.shard import TransactionShard
 from klamm.coordinator.transaction.states import STATE_BY_LABEL
 from klamm.coordinator.transaction.transaction import Transaction
 from klamm.protocol.messages.list_transactions import (
@@ -17,23 +18,43 @@ from klamm.protocol.messages.list_transactions import (
     ListTransactionsResponse,
     TransactionState,
 )
-from klamm.server.call import Call
+from klamm.server.call import Call, Message, Steps
+from klamm.server.network.connection import Parked
 
 
-def handle(request: ListTransactionsRequest, call: Call) -> ListTransactionsResponse:
-    if call.broker.transactions.is_loading:
+def handle(request: ListTransactionsRequest, call: Call) -> Message | Parked | Steps:
+    transactions = call.broker.transactions
+    if transactions.is_loading:
         raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-    found: Iterable[Transaction] = [
-        each
-        for shard in call.broker.transactions.shards()
-        for each in shard.transactions.values()
-        if _is_wanted(request, each, call.now.wall)
-    ]
+    if request.transactional_id_pattern:
+        # One that is none is refused now: when the replies come it is too late.
+        matching(request.transactional_id_pattern, ())
+
+    def list_all(shard: TransactionShard, token: Token) -> Outcome:
+        found = [
+            each for each in shard.transactions.values() if _is_wanted(request, each, call.now.wall)
+        ]
+        return Outcome(replies=((token, found),))
+
+    # Each shard's answer waits until what it has seen is committed.
+    questions = [(index, list_all) for index in transactions.indexes]
+    return transactions.ask_each(
+        questions, request, call, lambda replies: _join(request, replies), is_read=True
+    )
+
+
+def _join(request: ListTransactionsRequest, replies: list[Reply]) -> ListTransactionsResponse:
+    found: list[Transaction] = []
+    for reply in replies:
+        if isinstance(reply, list):
+            found += reply
+        elif isinstance(reply, ApiError) and reply.code is not ErrorCode.NOT_COORDINATOR:
+            return ListTransactionsResponse(error_code=reply.code)
     if request.transactional_id_pattern:
         names = matching(
             request.transactional_id_pattern, (each.transactional_id for each in found)
         )
-        found = (each for each in found if each.transactional_id in names)
+        found = [each for each in found if each.transactional_id in names]
     return ListTransactionsResponse(
         unknown_state_filters=[
             each for each in dict.fromkeys(request.state_filters) if each not in STATE_BY_LABEL

@@ -60,7 +60,9 @@ def handle(request: TxnOffsetCommitRequest, call: Call) -> Message | Parked | La
     if guard is None:
         return _commit(request, call)
     producer = Producer(request.producer_id, request.producer_epoch)
-    verdicts = broker.participation.ask(request.transactional_id, producer, [partition.name], client)
+    verdicts = broker.participation.ask(
+        request.transactional_id, producer, [partition.name], client
+    )
     if isinstance(verdicts, dict):
         return _verified(request, call, partition, guard, verdicts)
     return _verified_later(request, call, partition, guard, verdicts)
