@@ -8,6 +8,7 @@ from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition, Uuid
 from klamm.base.settings.topic import TopicSettings
 from klamm.log.log import Log
+from klamm.log.results import DamagedLog
 from klamm.storage.log_directories import LogDirectory, RunFlushes, least_used
 
 
@@ -16,6 +17,8 @@ class LogManager:
         self.directories = directories
         # Directories of partitions that were renamed because no topic claims them.
         self.strays: list[str] = []
+        # Set aside because they were damaged, in words.
+        self.damaged: list[str] = []
         self._producer_expiry_ms = producer_expiry_ms
         self._home: dict[tuple[str, int], LogDirectory] = {}
 
@@ -29,10 +32,29 @@ class LogManager:
             self._home.update(dict.fromkeys(sorted(directory.partitions_on_disk()), directory))
         return [TopicPartition(*name) for name in self._home]
 
-    def open(self, name: TopicPartition, topic_id: Uuid, settings: TopicSettings, now: int) -> Log:
-        """Where it is, or where there is most room. ApiError or OSError: the partition is offline."""
+    def open(
+        self,
+        name: TopicPartition,
+        topic_id: Uuid,
+        settings: TopicSettings,
+        now: int,
+        *,
+        has_leader: bool = False,
+    ) -> Log:
+        """Where it is, or where there is most room. ApiError or OSError: the partition is offline.
+
+        has_leader: another broker has all of it, so that a damaged log may be set aside and filled again from there.
+        """
         directory = self._home.get(name) or least_used(self.directories)
         try:
+            log = self._open(directory, name, topic_id, settings, now)
+            if log.recovered.damaged and has_leader:
+                raise DamagedLog(log.directory, log.recovered.damaged[0])
+        except DamagedLog as e:
+            if not has_leader:
+                raise
+            aside = directory.set_aside(name)
+            self.damaged.append(f"{name}: {e} It is now {aside}.")
             log = self._open(directory, name, topic_id, settings, now)
         except ApiError as e:
             if e.code != ErrorCode.INCONSISTENT_TOPIC_ID:
@@ -42,6 +64,11 @@ class LogManager:
             log = self._open(directory, name, topic_id, settings, now)
         self._home[name] = directory
         return log
+
+    def take_damaged(self) -> list[str]:
+        """What was set aside since the last time, in words: a leader fills these again."""
+        damaged, self.damaged = self.damaged, []
+        return damaged
 
     def _open(
         self,
