@@ -564,9 +564,13 @@ class Log:
             flush.files += files
         return flush
 
+    def let_go(self) -> None:
+        """Of its files, without writing anything."""
+        self._segments.close()
+
     def delete(self) -> str:
         """Rename the directory so that it no longer is a partition; returns the new name, to be removed later."""
-        self._segments.close()
+        self.let_go()
         parent, _, name = self.directory.rpartition("/")
         unique = int.from_bytes(self.topic_id or b"", "big")
         while self._disk.exists(path := f"{parent}/{_deleted_name(name, unique)}"):

@@ -112,17 +112,21 @@ class LogDirectory:
         topic_id: Uuid,
         now: int,
         producer_expiry_ms: int,
+        is_clean: bool = False,
     ) -> Log:
-        """Afterwards, and before anything is appended, the caller writes the `outdated_checkpoints`."""
+        """Afterwards, and before anything is appended, the caller writes the `outdated_checkpoints`.
+
+        is_clean: somebody closed its files just now.
+        """
         if not self._has_files(name):
-            self._forget_namesakes(name)
+            self.forget_namesakes(name)
         try:
             log = Log.open(
                 self.disk,
                 f"{self.path}/{name}",
                 settings,
                 now=now,
-                clean=self.was_clean,
+                clean=self.was_clean or is_clean,
                 recovery_point=self.recovery_points.get(name, 0),
                 is_young=self._knows_recovery_points and name not in self.recovery_points,
                 log_start_offset=self.log_starts.get(name, 0),
@@ -142,7 +146,7 @@ class LogDirectory:
             self._checkpointed[CLEANER_OFFSETS] = self.cleaner_offsets | {name: end_offset}
             self._outdated.add(CLEANER_OFFSETS)
 
-    def _forget_namesakes(self, name: TopicPartition) -> None:
+    def forget_namesakes(self, name: TopicPartition) -> None:
         """What checkpoints say of the name is about an earlier topic, and must not be believed after a crash.
 
         Its other partitions, if there are, will want the same: all that is no longer there goes at once.
@@ -172,6 +176,17 @@ class LogDirectory:
             unique += 1
         self.disk.rename(path, stray)
         return stray
+
+    def remove_futures(self) -> list[TopicPartition]:
+        """Copies that were on their way here when the broker stopped; returns of which partitions, to begin them anew."""
+        names = []
+        for entry in self.disk.listdir(self.path):
+            partition, _, unique = entry.rpartition(".")
+            topic, _, index = partition.rpartition("-")
+            if unique.endswith("-future") and index.isascii() and index.isdigit():
+                self.disk.rmtree(f"{self.path}/{entry}")
+                names.append(TopicPartition(topic, int(index)))
+        return names
 
     def remove_deleted(self) -> None:
         """Finish the deletions that an earlier stop interrupted."""

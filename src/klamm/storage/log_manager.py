@@ -9,6 +9,7 @@ from klamm.base.ids import TopicPartition, Uuid
 from klamm.base.settings.topic import TopicSettings
 from klamm.log.log import Log
 from klamm.log.results import DamagedLog
+from klamm.storage.future_replica import FutureReplica
 from klamm.storage.log_directories import LogDirectory, RunFlushes, least_used
 
 
@@ -70,6 +71,20 @@ class LogManager:
         damaged, self.damaged = self.damaged, []
         return damaged
 
+    def swap_in(
+        self, future: FutureReplica, topic_id: Uuid, settings: TopicSettings, now: int
+    ) -> Log:
+        """The copy takes the log's place, whose files are the caller's to delete; returns it as it is from then on.
+
+        Before, the caller had the target `forget_namesakes` and wrote that down.
+        """
+        name, target = future.name, future.target
+        future.take_place(now)
+        log = self._open(target, name, topic_id, settings, now, is_clean=True)
+        self._home[name].forget(name)
+        self._home[name] = target
+        return log
+
     def _open(
         self,
         directory: LogDirectory,
@@ -77,6 +92,8 @@ class LogManager:
         topic_id: Uuid,
         settings: TopicSettings,
         now: int,
+        *,
+        is_clean: bool = False,
     ) -> Log:
         return directory.open(
             name,
@@ -84,6 +101,7 @@ class LogManager:
             topic_id=topic_id,
             now=now,
             producer_expiry_ms=self._producer_expiry_ms,
+            is_clean=is_clean,
         )
 
     def set_aside(self, names: Iterable[TopicPartition]) -> None:
