@@ -16,7 +16,7 @@ from typing import Protocol, cast
 
 from klamm.base.clock import Ms, Now
 from klamm.base.deadlines import Deadlines
-from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.errors import ApiError, ErrorCode, code_of
 from klamm.base.ids import TopicPartition, Uuid
 from klamm.base.settings.replication import ReplicationSettings
 from klamm.log.log import Log
@@ -50,8 +50,6 @@ _SHORT_PAUSES = frozenset(
     ]
 )
 
-# A newer leader may know codes that we do not.
-_CODES: dict[int, ErrorCode] = {int(each): each for each in ErrorCode}
 _NOTHING = bytearray()
 
 Key = tuple[Uuid, int]
@@ -284,7 +282,7 @@ class ReplicaFetcher:
             if response.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND:
                 self._session_id = NO_SESSION
             self._session_epoch = INITIAL_EPOCH
-            return _CODES.get(response.error_code, ErrorCode.UNKNOWN_SERVER_ERROR)
+            return code_of(response.error_code)
         if response.session_id == NO_SESSION:
             self._session_id = NO_SESSION
             self._session_epoch = INITIAL_EPOCH
@@ -317,8 +315,7 @@ class ReplicaFetcher:
             self._session_epoch = INITIAL_EPOCH
             return Outcome.DROPPED
         if data.error_code:
-            code = _CODES.get(data.error_code, ErrorCode.UNKNOWN_SERVER_ERROR)
-            return self._refused(fetched, code, now.monotonic)
+            return self._refused(fetched, code_of(data.error_code), now.monotonic)
         if data.diverging_epoch.end_offset >= 0:
             return self._diverged(fetched, data.diverging_epoch, now.monotonic)
         try:
