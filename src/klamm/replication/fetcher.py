@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from enum import Enum, auto
 from functools import partial
-from typing import Protocol, cast
+from typing import cast
 
 from klamm.base.clock import Ms, Now
 from klamm.base.deadlines import Deadlines
 from klamm.base.errors import ApiError, ErrorCode, code_of
-from klamm.base.ids import TopicPartition, Uuid
+from klamm.base.ids import Uuid
 from klamm.base.settings.replication import ReplicationSettings
 from klamm.log.log import Log
 from klamm.log.results import UnexpectedOffset
@@ -33,6 +33,7 @@ from klamm.protocol.messages.fetch import (
     ReplicaState,
 )
 from klamm.replication.fetch_sessions import INITIAL_EPOCH, NO_SESSION
+from klamm.replication.partition import Partition
 
 _MAX_EPOCH = 2**31 - 1
 _NO_EPOCH = -1
@@ -53,29 +54,6 @@ _SHORT_PAUSES = frozenset(
 _NOTHING = bytearray()
 
 Key = tuple[Uuid, int]
-
-
-class Follower(Protocol):
-    """A partition whose leader is another broker."""
-
-    @property
-    def name(self) -> TopicPartition: ...
-    @property
-    def topic_id(self) -> Uuid: ...
-    @property
-    def log(self) -> Log: ...
-    @property
-    def leader_epoch(self) -> int: ...
-    @property
-    def high_watermark(self) -> int: ...
-
-    def append_fetched(
-        self, data: Writable, *, leader_epoch: int, high_watermark: int, log_start: int, now: Ms
-    ) -> bool:
-        """Continue the log, perhaps with nothing, and follow the leader's watermarks; True if our high one rose."""
-        ...
-
-    def truncate_fully_and_start_at(self, offset: int, leader_epoch: int) -> None: ...
 
 
 class State(Enum):
@@ -122,7 +100,7 @@ class Fetched:
         "state",
     )
 
-    def __init__(self, partition: Follower) -> None:
+    def __init__(self, partition: Partition) -> None:
         self.partition = partition
         self.log = partition.log
         self.leader_epoch = partition.leader_epoch
@@ -177,7 +155,7 @@ class ReplicaFetcher:
 
     # -- which partitions ---------------------------------------------------------------------------------------------
 
-    def add(self, partition: Follower) -> None:
+    def add(self, partition: Partition) -> None:
         """Fetch it from where its log ends, in its present epoch."""
         fetched = Fetched(partition)
         old = self._partitions.get(fetched.key)
@@ -190,16 +168,16 @@ class ReplicaFetcher:
         self._partitions[fetched.key] = fetched
         self._changed[fetched.key] = fetched
 
-    def remove(self, partition: Follower) -> None:
+    def remove(self, partition: Partition) -> None:
         fetched = self._partitions.pop((partition.topic_id, partition.name.partition), None)
         if fetched is not None:
             self._leave_out(fetched)
             self._delays.cancel(fetched.key)
 
-    def find(self, partition: Follower) -> Fetched | None:
+    def find(self, partition: Partition) -> Fetched | None:
         return self._partitions.get((partition.topic_id, partition.name.partition))
 
-    def started_later(self, partition: Follower) -> None:
+    def started_later(self, partition: Partition) -> None:
         """Retention moved the log's start: the leader wants to know."""
         fetched = self.find(partition)
         if fetched is not None and fetched.state is State.FETCHING:
@@ -344,7 +322,7 @@ class ReplicaFetcher:
             if fetched.log.start_offset != fetched.log.end_offset:
                 raise
             # The leader's log starts within this batch (DeleteRecords), and ours at that very offset.
-            fetched.partition.truncate_fully_and_start_at(e.offset, fetched.leader_epoch)
+            fetched.partition.truncate_fully_and_start_at(e.offset, fetched.leader_epoch, now)
             return append()
 
     def _refused(self, fetched: Fetched, error: ErrorCode, now: Ms) -> Outcome:

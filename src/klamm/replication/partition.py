@@ -434,18 +434,21 @@ class Partition:
         return True
 
     @_guarded
-    def truncate_to(self, offset: int, leader_epoch: int, *, sync: bool = True) -> File | None:
-        """Our log went another way than the leader's from here on. sync and what is returned: see Log.truncate_to."""
+    def truncate_to(self, offset: int, leader_epoch: int, now: Ms = 0) -> File | None:
+        """Our log went another way than the leader's from here on.
+
+        The file that is returned must be on disk, and the recovery point be written down, before anything is appended.
+        """
         self._check_follower(leader_epoch)
-        file = self.log.truncate_to(offset, sync=sync)
+        file = self.log.truncate_to(offset, now, sync=False)
         self.high_watermark = min(self.high_watermark, self.log.end_offset)
         return file
 
     @_guarded
-    def truncate_fully_and_start_at(self, offset: int, leader_epoch: int) -> None:
+    def truncate_fully_and_start_at(self, offset: int, leader_epoch: int, now: Ms = 0) -> None:
         """The leader has nothing any more that continues our log."""
         self._check_follower(leader_epoch)
-        self.log.truncate_fully_and_start_at(offset)
+        self.log.truncate_fully_and_start_at(offset, now)
         self.high_watermark = offset
 
     def _check_follower(self, leader_epoch: int) -> None:

@@ -9,7 +9,7 @@ from klamm.base.clock import Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition
 from klamm.base.settings.topic import TopicSettings
-from klamm.metadata.image import ClusterImage, PartitionImage, TopicImage
+from klamm.metadata.image import NO_LEADER, ClusterImage, PartitionImage, TopicImage
 from klamm.replication.leader import ActiveEpoch
 from klamm.replication.partition import DEFAULT_LAG_MS, OnFailure, Partition
 from klamm.storage.log_directories import LogDirectory, RunFlushes
@@ -57,6 +57,8 @@ class Replicas:
         self._broker_epochs = broker_epochs
         self._is_known = is_known
         self._lag_ms = lag_ms
+        # Makes sure that a log which was just cut may be appended to.
+        self.before_leading: Callable[[Partition], None] | None = None
         # Ours by the metadata, but their logs could not be opened.
         self._unreadable: set[tuple[str, int]] = set()
         self._partitions: dict[tuple[str, int], Partition] = {}
@@ -140,16 +142,24 @@ class Replicas:
                 settings = settings or self._settings_of(image, topic.name)
                 name = TopicPartition(topic.name, index)
                 try:
-                    partition = self._create(name, topic, settings, now)
+                    partition = self._create(
+                        name, topic, settings, now, has_leader=self._has_leader(state)
+                    )
                 except (OSError, ApiError) as e:
                     self._unreadable.add(name)
                     yield Change(problem=f"{name}: {e}")
                     continue
             yield Change(partition, is_moved=self._apply(partition, state, now))
 
+    def _has_leader(self, state: PartitionImage) -> bool:
+        """Another one, that does not count on what we have: a log of ours that is damaged may be filled from there."""
+        return state.leader not in (NO_LEADER, self._broker_id) and self._broker_id not in state.isr
+
     def _apply(self, partition: Partition, state: PartitionImage, now: Now) -> bool:
         if state.leader != self._broker_id:
             return partition.make_follower(state)
+        if not partition.is_leader and self.before_leading is not None:
+            self.before_leading(partition)
         return partition.make_leader(
             state, now=now, broker_epochs=self._broker_epochs, lag_ms=self._lag_ms
         )
@@ -175,13 +185,19 @@ class Replicas:
                 partition.reconfigure(settings)
 
     def _create(
-        self, name: TopicPartition, topic: TopicImage, settings: TopicSettings, now: Now
+        self,
+        name: TopicPartition,
+        topic: TopicImage,
+        settings: TopicSettings,
+        now: Now,
+        *,
+        has_leader: bool,
     ) -> Partition:
         old = self._partitions.get(name)
         if old is not None:
             self._remove(old)
             old.log.delete()
-        log = self.logs.open(name, topic.topic_id, settings, now.wall)
+        log = self.logs.open(name, topic.topic_id, settings, now.wall, has_leader=has_leader)
         high_watermark = self.logs.home_of(name).high_watermarks.get(name, 0)
         partition = Partition(name, topic.topic_id, log, settings, high_watermark=high_watermark)
         partition.on_failure = self._on_failure

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
 
+from klamm.base.ids import Uuid
 from klamm.base.settings.broker import Settings, topic_settings
 from klamm.base.settings.declare import LONG_MAX
 from klamm.base.settings.topic import TopicSettings
@@ -32,6 +33,7 @@ from klamm.server.heavy.turns import HeavyRequests
 from klamm.server.loops.checkpointer import Checkpointer
 from klamm.server.loops.flusher import Flusher
 from klamm.server.loops.metadata_quorum import MetadataQuorum
+from klamm.server.loops.replica_fetchers import ReplicaFetchers
 from klamm.server.metadata.auto_topic_creation import AutoTopicCreation
 from klamm.server.metadata.metadata_answers import MetadataAnswers
 from klamm.server.peers.peers import Peers
@@ -87,6 +89,8 @@ class Broker:
             listener=settings.listeners.inter_broker(),
             client_id=f"broker-{self.node_id}",
         )
+        self.replica_fetchers = ReplicaFetchers(self)
+        self.replicas.before_leading = self.replica_fetchers.settle
         self.markers = MarkerWriter(self)
         self.transactions.on_progress = self.markers.progress
         self.participation = Participation(self)
@@ -126,19 +130,23 @@ class Broker:
             log.error("a partition is offline: %s", problem)
         for partition in self.replicas:
             _tell_recovery(partition)
+        self._tell_damaged()
         self._write_outdated_checkpoints()
+        self.replica_fetchers.follow(self.replicas)
         self._coordinate(self.image)
         self.quorum.on_change(self.follow)
 
     def follow(self, image: ClusterImage, delta: Delta) -> Iterator[None]:
         """The cluster's metadata moved on: follow it, step by step, before who changed it is answered."""
         now = self.clock.now()
+        changed: list[Partition] = []
         self.metadata_answers.follow(delta)
         for topic in delta.deleted_topics:
             removed = self.replicas.remove_topic(topic)
             # Nobody may append to what is no longer there, also between two steps.
             self._forget_partitions()
             self._wake_topic(topic.name, len(topic.partitions))
+            self.replica_fetchers.follow(removed)
             for partition in removed:
                 self._delete(partition, now.monotonic)
                 yield
@@ -148,6 +156,8 @@ class Broker:
             for change in self.replicas.follow_topic(image, each.after, now, each.partitions):
                 self._changed(change, now.monotonic)
                 self._write_outdated_checkpoints()
+                if change.partition is not None and (change.is_moved or change.is_removed):
+                    changed.append(change.partition)
                 yield
         for key in sorted(delta.changed_configs):
             if key.resource_type == ResourceType.TOPIC:
@@ -157,7 +167,13 @@ class Broker:
                     self.replicas.reconfigure(image, name)
                     yield
         self._forget_partitions()
+        self._tell_damaged()
+        self.replica_fetchers.follow(changed)
         self._coordinate(image)
+
+    def _tell_damaged(self) -> None:
+        for words in self.replicas.logs.take_damaged():
+            log.error("set a damaged log aside, its leader fills it again: %s", words)
 
     def _changed(self, change: Change, now: int) -> None:
         partition = change.partition
@@ -250,8 +266,13 @@ class Broker:
         partitions = self.replicas.in_directory(directory)
         for partition in partitions:
             partition.go_offline()
+        self.replica_fetchers.follow(partitions)
         for partition in partitions:
             self.appended(partition)
+
+    def offline_directories(self) -> list[Uuid]:
+        """The controller moves leaders away from them."""
+        return [each.id for each in self.replicas.directories if not each.is_online]
 
     def park_fetch(self, fetch: DelayedFetch, deadline: int) -> None:
         self.fetches.park(fetch, fetch.places(), deadline)
@@ -281,6 +302,7 @@ class Broker:
     async def close(self) -> None:
         if self._alarm is not None:
             self._alarm.cancel()
+        self.replica_fetchers.close()
         for task in list(self.tasks):
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)

@@ -12,14 +12,12 @@ class ReplicationSettings:
         "replica.lag.time.max.ms",
         Kind.LONG,
         30_000,
-        effective=False,
         doc="Time after which a follower that has not caught up leaves the in-sync replicas.",
     )
     socket_timeout_ms: int = setting(
         "replica.socket.timeout.ms",
         Kind.INT,
         30_000,
-        effective=False,
         doc="Longest wait of a follower for the answer to a fetch.",
     )
     fetch_max_bytes: int = setting(
@@ -27,14 +25,12 @@ class ReplicationSettings:
         Kind.INT,
         1_048_576,
         at_least=0,
-        effective=False,
         doc="Bytes of one partition that a follower asks for at once.",
     )
     fetch_wait_max_ms: int = setting(
         "replica.fetch.wait.max.ms",
         Kind.INT,
         500,
-        effective=False,
         doc="Longest time a leader may hold a follower's fetch.",
     )
     fetch_backoff_ms: int = setting(
@@ -42,14 +38,12 @@ class ReplicationSettings:
         Kind.INT,
         1_000,
         at_least=0,
-        effective=False,
         doc="Pause of a follower after a failed fetch.",
     )
     fetch_min_bytes: int = setting(
         "replica.fetch.min.bytes",
         Kind.INT,
         1,
-        effective=False,
         doc="Bytes a follower waits for, up to `replica.fetch.wait.max.ms`.",
     )
     fetch_response_max_bytes: int = setting(
@@ -57,7 +51,6 @@ class ReplicationSettings:
         Kind.INT,
         10_485_760,
         at_least=0,
-        effective=False,
         doc="Bytes of one answer to a follower.",
     )
     num_fetchers: int = setting(
@@ -66,7 +59,6 @@ class ReplicationSettings:
         1,
         at_least=1,
         mode=Mode.CLUSTER_WIDE,
-        effective=False,
         doc="Connections with which a follower fetches from each leader.",
     )
     auto_leader_rebalance_enable: bool = setting(
