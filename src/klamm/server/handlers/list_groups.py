@@ -7,7 +7,7 @@ v5  filter by type
 from __future__ import annotations
 
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.base.outcome import Token
+from klamm.base.token import Token
 from klamm.coordinator.group.shard import GroupShard
 from klamm.coordinator.shard import Outcome, Reply
 from klamm.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse

@@ -7,7 +7,7 @@ v2  only those that a pattern matches, in RE2's syntax (KIP-1152)
 from __future__ import annotations
 
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.base.outcome import Token
+from klamm.base.token import Token
 from klamm.coordinator.group.consumer.regex import matching
 from klamm.coordinator.shard import Outcome, Reply
 from klamm.coordinator.transaction.shard import TransactionShard
