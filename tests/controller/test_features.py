@@ -1,7 +1,12 @@
 """UpdateFeatures, as a real 4.3.1 answered the same requests."""
 
+from dataclasses import replace
+
 import pytest
 
+from klamm.base.ids import Uuid
+from klamm.metadata.features import SUPPORTED
+from klamm.metadata.image import ControllerImage, VersionRange
 from klamm.metadata.records.configs import FeatureLevelRecord
 from klamm.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 
@@ -107,3 +112,16 @@ def test_voters_do_not_move_into_the_log(machine):
     assert update(machine, ("kraft.version", 1, UPGRADE), validate_only=True).error_code == 0
     assert update(machine, ("kraft.version", 1, UPGRADE)).error_code == 95
     assert machine.records == []
+
+
+def test_a_level_that_another_node_does_not_know_is_refused(machine):
+    old = {"group.version": VersionRange(0, 0)}
+    machine.put_broker(2, features={**SUPPORTED, **old})
+    reply = update(machine, ("group.version", 1, UPGRADE))
+    assert reply.error_message.endswith("Broker 2 does not support this feature.")
+
+    machine.put_broker(2)
+    other = ControllerImage(2, Uuid(b"incarnation-of-2"), features={"group.version": (0, 3)})
+    machine.controller.image = replace(machine.image, controllers={2: other})
+    reply = update(machine, ("transaction.version", 2, UPGRADE))
+    assert reply.error_message.endswith("Controller 2 does not support this feature.")

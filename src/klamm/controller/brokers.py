@@ -115,7 +115,7 @@ def unregister(
     records: list[object] = list(without_broker(context, broker.broker_id, has_crashed=True))
     records.append(UnregisterBrokerRecord(broker_id=broker.broker_id, broker_epoch=broker.epoch))
     heartbeats.forget(broker.broker_id)
-    return Decision(UnregisterBrokerResponse(error_message=None), records)
+    return Decision(UnregisterBrokerResponse(), records)
 
 
 def _took_the_place_of(earlier: BrokerImage, request: BrokerRegistrationRequest) -> bool:

@@ -127,6 +127,11 @@ def _reason_not_supported(context: Context, name: str, level: int) -> str | None
     for broker_id, broker in context.image.brokers.items():
         if reason := _reason_of_node(f"Broker {broker_id}", broker.features, name, level):
             return reason
+    for controller_id, controller in context.image.controllers.items():
+        is_other = controller_id != context.settings.node.node_id
+        node = f"Controller {controller_id}"
+        if is_other and (reason := _reason_of_node(node, controller.features, name, level)):
+            return reason
     return None
 
 

@@ -97,6 +97,12 @@ class BrokerImage:
         """May lead, and may be in an ISR."""
         return not (self.is_fenced or self.in_controlled_shutdown)
 
+    @property
+    def is_cordoned(self) -> bool:
+        """None of its directories takes new replicas (KIP-1066)."""
+        cordoned = self.cordoned_directories
+        return bool(cordoned) and all(each in cordoned for each in self.directories)
+
     def endpoint(self, listener: str) -> Endpoint | None:
         return next((point for point in self.endpoints if point.name == listener), None)
 

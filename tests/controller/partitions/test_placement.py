@@ -2,15 +2,18 @@
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from klamm.base.errors import ApiError
-from klamm.base.ids import ZERO_UUID
+from klamm.base.ids import ZERO_UUID, Uuid
 from klamm.controller.partitions.placement import place
 from klamm.metadata.image import BrokerImage
+
+DIRECTORY, OTHER = Uuid(b"directory-of-one"), Uuid(b"directory-of-two")
 
 
 def brokers(count, *, racks=1, fenced=()):
@@ -66,6 +69,23 @@ def test_fenced_brokers_never_lead_and_are_taken_last():
 
     assert all(1 not in replicas for replicas in placed(cluster, 12, 3))
     assert all(replicas[-1] == 1 for replicas in placed(cluster, 12, 4))
+
+
+def test_nothing_goes_to_a_broker_that_is_about_to_stop_or_is_cordoned():
+    cluster = brokers(4)
+    cluster[1] = replace(cluster[1], in_controlled_shutdown=True)
+    cluster[2] = replace(
+        cluster[2], directories=(DIRECTORY, OTHER), cordoned_directories=(DIRECTORY, OTHER)
+    )
+    cluster[3] = replace(
+        cluster[3], directories=(DIRECTORY, OTHER), cordoned_directories=(DIRECTORY,)
+    )
+
+    used = {each for replicas in placed(cluster, 12, 2) for each in replicas}
+    assert used == {3, 4}
+    with pytest.raises(ApiError) as refused:
+        placed(cluster, 1, 3)
+    assert "only 2 broker(s) are registered" in refused.value.message
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""Replicas move to other brokers: AlterPartitionReassignments and ListPartitionReassignments."""
+"""Replicas move to other brokers: AlterPartitionReassignments and ListPartitionReassignments.
+
+Codes and sentences are those that three nodes of a real 4.3.1 gave.
+"""
 
 import pytest
 from tests.controller.conftest import DIRECTORY, Machine, directory
@@ -122,10 +125,7 @@ def test_a_move_that_is_taken_back_leaves_what_was(five):
 
 
 def test_what_does_not_move_cannot_be_taken_back(five):
-    assert move(five, None) == (
-        ErrorCode.NO_REASSIGNMENT_IN_PROGRESS,
-        ErrorCode.NO_REASSIGNMENT_IN_PROGRESS.text,
-    )
+    assert move(five, None) == (ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, None)
 
 
 def test_a_move_is_not_taken_back_where_that_would_lose_records(five):
@@ -161,21 +161,35 @@ def test_a_move_back_to_where_it_came_from_ends_at_once(five):
     assert partition.leader_epoch == 6
 
 
+_WHAT = "The manual partition assignment includes"
+
+
 @pytest.mark.parametrize(
-    ("replicas", "facts", "code"),
+    ("replicas", "facts", "code", "why"),
     [
-        ([1], {"topic": "other"}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-        (None, {"topic": "other"}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-        ([1], {"index": 1}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-        ([], {}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
-        ([1, 9], {}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
-        ([1, 1], {}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
-        ([1, 2], {"may_change_factor": False}, ErrorCode.INVALID_REPLICATION_FACTOR),
-        ([1, 2, 3, 4], {"may_change_factor": False}, ErrorCode.INVALID_REPLICATION_FACTOR),
+        ([1], {"topic": "other"}, 3, "Unable to find a topic named other."),
+        (None, {"topic": "other"}, 3, "Unable to find a topic named other."),
+        ([1], {"index": 1}, 3, "Unable to find partition t:1."),
+        ([], {}, 39, f"{_WHAT} an empty replica list."),
+        ([1, 9], {}, 39, f"{_WHAT} broker 9, but no such broker is registered."),
+        ([1, -1], {}, 39, f"{_WHAT} broker -1, but no such broker is registered."),
+        ([1, 1], {}, 39, f"{_WHAT} the broker 1 more than once."),
+        (
+            [1, 2],
+            {"may_change_factor": False},
+            38,
+            "The replication factor is changed from 3 to 2",
+        ),
+        (
+            [1, 2, 3, 4],
+            {"may_change_factor": False},
+            38,
+            "The replication factor is changed from 3 to 4",
+        ),
     ],
 )
-def test_what_cannot_be_is_refused(five, replicas, facts, code):
-    assert move(five, replicas, **facts)[0] == code
+def test_what_cannot_be_is_refused(five, replicas, facts, code, why):
+    assert move(five, replicas, **facts) == (code, why)
     assert five.records == []
 
 

@@ -2,7 +2,7 @@
 
 Leaders go round the active brokers, so that each leads about as many. Followers go on from the leader, with a
 shift that grows by one each round, so that the partitions of one leader do not all share the same followers.
-Racks that hold no replica yet come first. Pure: chance is an argument.
+Racks that hold no replica yet come first, and fenced brokers last. Pure: chance is an argument.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ def place(
     brokers: Mapping[int, BrokerImage], *, partitions: int, replication_factor: int, chance: Chance
 ) -> list[tuple[int, ...]]:
     """The replicas of each partition, its leader first."""
+    brokers = {number: each for number, each in brokers.items() if _is_usable(each)}
     leaders = sorted(broker_id for broker_id, broker in brokers.items() if not broker.is_fenced)
+    if not leaders:
+        raise _refused(replication_factor, "All brokers are currently fenced.")
     if replication_factor > len(brokers):
         raise _refused(
             replication_factor,
@@ -26,8 +29,6 @@ def place(
             f"because only {len(brokers)} broker(s) are registered "
             "or some brokers have all their log directories cordoned.",
         )
-    if not leaders:
-        raise _refused(replication_factor, "All brokers are currently fenced.")
     if replication_factor == 1 and len(leaders) == 1:
         return [(leaders[0],)] * partitions
     fenced = sorted(brokers.keys() - set(leaders))
@@ -40,6 +41,12 @@ def place(
         turned = others[turn % len(others) :] + others[: turn % len(others)] if others else []
         placed.append(_spread(brokers, leaders[at], turned + fenced, replication_factor))
     return placed
+
+
+def _is_usable(broker: BrokerImage) -> bool:
+    """Nothing new goes to a broker that is about to stop, or whose every directory is cordoned (KIP-1066)."""
+    is_stopping = broker.in_controlled_shutdown and not broker.is_fenced
+    return not is_stopping and not broker.is_cordoned
 
 
 def _spread(

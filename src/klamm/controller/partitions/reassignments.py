@@ -35,6 +35,8 @@ def alter(
     context: Context, request: AlterPartitionReassignmentsRequest
 ) -> Decision[AlterPartitionReassignmentsResponse]:
     """Each partition stands for itself."""
+    if not request.topics:
+        return Decision(AlterPartitionReassignmentsResponse())
     may_change_factor = request.allow_replication_factor_change
     records: list[object] = []
     topics: list[ReassignableTopicResponse] = []
@@ -50,6 +52,9 @@ def alter(
                 record = _alter_one(context, asked.name, target, may_change_factor)
             except ApiError as error:
                 answer.error_code, answer.error_message = error.code, error.message
+                if error.code == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS:
+                    # Kafka gives the code without a sentence here.
+                    answer.error_message = None
             else:
                 records += [] if record is None else [record]
                 if len(records) > _MAX_RECORDS:
@@ -100,6 +105,8 @@ def _move(
 ) -> PartitionChangeRecord | None:
     removing = tuple(sorted(set(partition.replicas) - set(target)))
     # Who is still on its way in from an earlier move has nothing yet, either.
+    # Deviation: a move that is changed on the way leads to what was asked for last. In Kafka a replica that was to go still
+    # goes although the new goal keeps it, and one that was to come and now is not waits until the ISR changes.
     coming = (set(target) - set(partition.replicas)) | (set(target) & set(partition.adding))
     adding = tuple(sorted(coming))
     brokers = context.image.brokers
