@@ -7,10 +7,14 @@ have nothing new to say, which is what makes a consumer of 1,000 quiet partition
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import Uuid
 from klamm.base.settings.declare import INT_MAX
+
+if TYPE_CHECKING:
+    from klamm.replication.backlog import Backlog
 
 NO_SESSION = 0
 INITIAL_EPOCH = 0
@@ -28,6 +32,7 @@ class FetchPartition:
         "index",
         "last_fetched_epoch",
         "leader_epoch",
+        "log_start",
         "max_bytes",
         "offset",
         "told_high_watermark",
@@ -48,9 +53,17 @@ class FetchPartition:
         return (self.topic or self.topic_id, self.index)
 
     def ask(
-        self, *, offset: int, max_bytes: int, leader_epoch: int, last_fetched_epoch: int
+        self,
+        *,
+        offset: int,
+        max_bytes: int,
+        leader_epoch: int,
+        last_fetched_epoch: int,
+        log_start: int = -1,
     ) -> None:
+        """log_start: of the asker's own log, if it is a follower."""
         self.offset = offset
+        self.log_start = log_start
         self.max_bytes = max_bytes
         self.leader_epoch = leader_epoch
         self.last_fetched_epoch = last_fetched_epoch
@@ -70,10 +83,12 @@ class FetchPartition:
 
 
 class FetchSession:
-    __slots__ = ("epoch", "id", "last_used", "partitions", "uses_ids")
+    __slots__ = ("backlog", "epoch", "id", "last_used", "partitions", "uses_ids")
 
     def __init__(self, id: int, uses_ids: bool) -> None:
         self.id = id
+        # Of a follower's session.
+        self.backlog: Backlog | None = None
         self.epoch = INITIAL_EPOCH
         self.uses_ids = uses_ids
         self.last_used = 0
@@ -92,6 +107,7 @@ class FetchSession:
                     max_bytes=partition.max_bytes,
                     leader_epoch=partition.leader_epoch,
                     last_fetched_epoch=partition.last_fetched_epoch,
+                    log_start=partition.log_start,
                 )
         for key in forgotten:
             self.partitions.pop(key, None)
@@ -145,17 +161,22 @@ class FetchSessions:
         *,
         uses_ids: bool,
         now: int,
+        is_replica: bool = False,
     ) -> FetchContext:
+        """is_replica: the brokers of the cluster get a session however many clients there are."""
         if session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
-            self._sessions.pop(session_id, None)
+            if session_id in self._sessions:
+                self._drop(session_id)
             # A partition that is named twice is asked for once, with what was said last.
             asked = list({partition.key: partition for partition in asked}.values())
             if session_epoch == FINAL_EPOCH:
                 return FetchContext(asked, None, False)
-            return FetchContext(asked, self._create(asked, uses_ids, now), False)
-        session = self._sessions.get(session_id)
-        if session is None:
+            session = self._create(asked, uses_ids, now, is_replica=is_replica)
+            return FetchContext(asked, session, False)
+        known = self._sessions.get(session_id)
+        if known is None:
             raise ApiError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        session = known
         if session.epoch != session_epoch:
             raise ApiError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         if session.uses_ids != uses_ids:
@@ -163,24 +184,28 @@ class FetchSessions:
         before = len(session.partitions)
         session.update(asked, forgotten)
         if not session.partitions:
-            del self._sessions[session.id]
+            self._drop(session.id)
             return FetchContext((), None, False)
-        if len(session.partitions) > before and not self._has_room_for(0):
+        has_grown = len(session.partitions) > before and not is_replica
+        if has_grown and not self._has_room_for(0):
             # The client begins anew, and gets no session then.
-            del self._sessions[session.id]
+            self._drop(session.id)
             raise ApiError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         self._use(session, now)
         return FetchContext(list(session.partitions.values()), session, True)
 
     def _create(
-        self, asked: Sequence[FetchPartition], uses_ids: bool, now: int
+        self, asked: Sequence[FetchPartition], uses_ids: bool, now: int, *, is_replica: bool
     ) -> FetchSession | None:
         """A new session, or None when all places are taken by clients that use theirs: then fetches stay full."""
-        if len(self._sessions) >= self._slots or not self._has_room_for(len(asked)):
+        if is_replica:
+            self._drop_idle_followers(now)
+        is_full = len(self._sessions) >= self._slots or not self._has_room_for(len(asked))
+        if is_full and not is_replica:
             oldest = next(iter(self._sessions.values()), None)
             if oldest is None or now - oldest.last_used < EVICTABLE_AFTER_MS:
                 return None
-            del self._sessions[oldest.id]
+            self._drop(oldest.id)
             if not self._has_room_for(len(asked)):
                 return None
         id = self._new_id()
@@ -190,6 +215,19 @@ class FetchSessions:
         session.update(asked, ())
         self._use(session, now)
         return session
+
+    def _drop(self, session_id: int) -> None:
+        session = self._sessions.pop(session_id)
+        if session.backlog is not None:
+            session.backlog.close()
+
+    def _drop_idle_followers(self, now: int) -> None:
+        """Of brokers that were started anew, or no longer follow."""
+        for session in list(self._sessions.values()):
+            if now - session.last_used < EVICTABLE_AFTER_MS:
+                return
+            if session.backlog is not None:
+                self._drop(session.id)
 
     def _has_room_for(self, more: int) -> bool:
         held = sum(len(session.partitions) for session in self._sessions.values())

@@ -80,6 +80,11 @@ class RemoteReplica:
         self.leader_end_at_fetch = max(leader_end, self.leader_end_at_fetch)
         self.fetched_at = now
 
+    def was_caught_up(self, at: Ms) -> None:
+        """Its session fetched at this time, and it had all there was."""
+        self.fetched_at = max(self.fetched_at, at)
+        self.caught_up_at = max(self.caught_up_at, at)
+
     def is_caught_up(self, leader_end: int, now: Ms, lag_ms: int) -> bool:
         return self.end_offset == leader_end or now - self.caught_up_at <= lag_ms
 

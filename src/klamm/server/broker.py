@@ -6,6 +6,8 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
 
+from klamm.base.deadlines import Deadlines
+from klamm.base.errors import ErrorCode
 from klamm.base.ids import Uuid
 from klamm.base.settings.broker import Settings, topic_settings
 from klamm.base.settings.declare import LONG_MAX
@@ -14,6 +16,8 @@ from klamm.log.log import Log
 from klamm.metadata.delta import Delta
 from klamm.metadata.image import ClusterImage
 from klamm.metadata.resource_type import ResourceType
+from klamm.replication.acks import Acknowledgements, Waiter
+from klamm.replication.backlog import Backlogs
 from klamm.replication.fetch_sessions import FetchSessions
 from klamm.replication.partition import Partition
 from klamm.replication.purgatory import Purgatory
@@ -29,6 +33,7 @@ from klamm.server.coordination.internal_topics import (
 from klamm.server.coordination.markers import MarkerWriter
 from klamm.server.coordination.participation import Participation
 from klamm.server.fetch.delayed_fetch import DelayedFetch
+from klamm.server.fetch.replica_fetch import ReplicaFetch
 from klamm.server.heavy.turns import HeavyRequests
 from klamm.server.loops.checkpointer import Checkpointer
 from klamm.server.loops.flusher import Flusher
@@ -38,6 +43,8 @@ from klamm.server.metadata.auto_topic_creation import AutoTopicCreation
 from klamm.server.metadata.metadata_answers import MetadataAnswers
 from klamm.server.peers.peers import Peers
 from klamm.server.producer_ids import ProducerIds
+from klamm.server.replication.alarm import Alarm
+from klamm.server.replication.alter_partition_manager import AlterPartitionManager
 from klamm.server.world.ports import World
 from klamm.storage.log_directories import LogDirectory
 
@@ -77,6 +84,16 @@ class Broker:
             max_partitions=settings.network.max_fetch_session_partitions,
         )
         self.fetches: Purgatory[DelayedFetch] = Purgatory()
+        self._fetch_alarm = Alarm(self.clock, self.fetches.deadlines, DelayedFetch.expire)
+        # What followers have to be told, and which of their fetches wait for it.
+        self.backlogs = Backlogs()
+        self.replica_fetch_deadlines: Deadlines[ReplicaFetch] = Deadlines()
+        self._replica_fetch_alarm = Alarm(
+            self.clock, self.replica_fetch_deadlines, ReplicaFetch.expire
+        )
+        self.acks = Acknowledgements()
+        self._acks_alarm = Alarm(self.clock, self.acks.deadlines, self.acks.expire)
+        self.isr_changes = AlterPartitionManager(self)
         self.metadata_answers = MetadataAnswers()
         self.producer_ids = ProducerIds(self)
         self.internal_topics = InternalTopics(self)
@@ -101,8 +118,6 @@ class Broker:
         self.deleted: list[tuple[int, str]] = []
         self.apis = served(BROKER)
         self._on_partitions_changed: list[Callable[[], None]] = []
-        self._alarm: asyncio.TimerHandle | None = None
-        self._alarm_at = 0
 
     @property
     def image(self) -> ClusterImage:
@@ -135,6 +150,7 @@ class Broker:
         self.replica_fetchers.follow(self.replicas)
         self._coordinate(self.image)
         self.quorum.on_change(self.follow)
+        self.isr_changes.start()
 
     def follow(self, image: ClusterImage, delta: Delta) -> Iterator[None]:
         """The cluster's metadata moved on: follow it, step by step, before who changed it is answered."""
@@ -145,8 +161,9 @@ class Broker:
             removed = self.replicas.remove_topic(topic)
             # Nobody may append to what is no longer there, also between two steps.
             self._forget_partitions()
-            self._wake_topic(topic.name, len(topic.partitions))
             self.replica_fetchers.follow(removed)
+            for partition in removed:
+                self._left(partition)
             for partition in removed:
                 self._delete(partition, now.monotonic)
                 yield
@@ -185,8 +202,7 @@ class Broker:
             self._forget_partitions()
             self._delete(partition, now)
         if change.is_removed or (change.is_moved and not partition.is_leader):
-            # Who waits here for records is told to look elsewhere.
-            self._retry_fetches(partition)
+            self._left(partition)
 
     def _coordinate(self, image: ClusterImage) -> None:
         self.groups.follow(image)
@@ -221,25 +237,44 @@ class Broker:
     # -- appends, and who waits for them ----------------------------------------------------------------------------
 
     def appended(self, partition: Partition) -> None:
+        """By this broker. Whose coordinators did it know that themselves."""
+        if self.backlogs.at:
+            self.backlogs.grew(partition)
         if self.fetches:
-            for fetch in self.fetches.touched(partition.name):
-                fetch.retry(partition)
-
-    def grew(self, partition: Partition) -> None:
-        """The log's end rose: followers may fetch."""
+            self._retry_fetches(partition)
 
     def committed(self, partition: Partition) -> None:
         """The high watermark rose, by what a follower fetched or a change of the ISR; or a follower's own, by what it was told."""
+        self.acks.committed(partition)
         self._retry_fetches(partition)
+        self.backlogs.learned(partition)
         if partition.name.topic == OFFSETS_TOPIC:
             self.groups.committed(partition)
         elif partition.name.topic == TRANSACTIONS_TOPIC:
             self.transactions.committed(partition)
 
+    def await_commit(
+        self, waiter: Waiter, ends: list[tuple[Partition, int]], timeout_ms: int
+    ) -> None:
+        """The waiter hears when everything below these ends is committed, or that it takes too long."""
+        deadline = self.clock.monotonic() + timeout_ms
+        self.acks.wait(waiter, ends, deadline)
+        self._acks_alarm.is_set(deadline)
+
+    def _left(self, partition: Partition) -> None:
+        """This broker does not lead it any more: who waits here is told to look elsewhere."""
+        code = (
+            ErrorCode.KAFKA_STORAGE_ERROR
+            if partition.is_offline
+            else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        )
+        self.acks.moved(partition, code)
+        self._retry_fetches(partition)
+        self.backlogs.grew(partition)
+
     def _retry_fetches(self, partition: Partition) -> None:
-        if self.fetches:
-            for fetch in self.fetches.touched(partition.name):
-                fetch.retry(partition)
+        for fetch in self.fetches.touched(partition.name):
+            fetch.retry(partition)
 
     def acknowledges_after_flush(self, partition: Partition) -> bool:
         """Kafka's flush.messages: an append that reaches the number is acknowledged after the fsync."""
@@ -268,7 +303,7 @@ class Broker:
             partition.go_offline()
         self.replica_fetchers.follow(partitions)
         for partition in partitions:
-            self.appended(partition)
+            self._left(partition)
 
     def offline_directories(self) -> list[Uuid]:
         """The controller moves leaders away from them."""
@@ -276,32 +311,16 @@ class Broker:
 
     def park_fetch(self, fetch: DelayedFetch, deadline: int) -> None:
         self.fetches.park(fetch, fetch.places(), deadline)
-        if self._alarm is None or deadline < self._alarm_at:
-            self._set_alarm(deadline)
+        self._fetch_alarm.is_set(deadline)
 
-    def _set_alarm(self, at: int) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
-        self._alarm_at = at
-        delay = max(0, at - self.clock.monotonic()) / 1000
-        self._alarm = asyncio.get_running_loop().call_later(delay, self._expire_fetches)
-
-    def _expire_fetches(self) -> None:
-        self._alarm = None
-        for fetch in self.fetches.overdue(self.clock.monotonic()):
-            fetch.expire()
-        following = self.fetches.deadlines.next
-        if following is not None and self._alarm is None:
-            self._set_alarm(following)
-
-    def _wake_topic(self, topic: str, partitions: int) -> None:
-        for index in range(partitions):
-            for fetch in self.fetches.touched((topic, index)):
-                fetch.retry()
+    def park_replica_fetch(self, fetch: ReplicaFetch, deadline: int) -> None:
+        self.replica_fetch_deadlines.set(fetch, deadline)
+        self._replica_fetch_alarm.is_set(deadline)
 
     async def close(self) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
+        for alarm in (self._fetch_alarm, self._replica_fetch_alarm, self._acks_alarm):
+            alarm.cancel()
+        await self.isr_changes.close()
         self.replica_fetchers.close()
         for task in list(self.tasks):
             task.cancel()

@@ -23,6 +23,7 @@ from klamm.server.fetch.fetch_response import (
 from klamm.server.network.long_answer import LONG_BYTES, is_better_sent_directly
 
 if TYPE_CHECKING:
+    from klamm.server.broker import Broker
     from klamm.server.call import Call, EncodedBody, LongBody
 
 
@@ -143,27 +144,7 @@ class DelayedFetch:
                     context.session.move_to_back(result.asked)
             if context.is_incremental:
                 results = told
-        try:
-            return self._encode(results)
-        except OSError:
-            return self._encode([self._checked(result) for result in results])
-
-    def _encode(self, results: Sequence[FetchResult]) -> EncodedBody | LongBody:
-        sizes = [result.size for result in results if result.size]
-        is_long = is_better_sent_directly(sum(sizes), len(sizes))
-        encode = encode_long_fetch_response if is_long else encode_fetch_response
-        return encode(
-            self._call.version, error=0, session_id=self._context.session_id, results=results
-        )
-
-    def _checked(self, result: FetchResult) -> FetchResult:
-        """Reading failed while the answer was written: whose bytes cannot be read is told so, the others are served."""
-        try:
-            if result.records is not None:
-                result.records.read()
-        except OSError as e:
-            return FetchResult(result.asked, self._get(result.asked).failed(e).code)
-        return result
+        return encode_results(self._call, context.session_id, results)
 
     def retry(self, grown: Partition | None = None) -> bool:
         """A partition grew, or went: answer if that is enough now."""
@@ -200,13 +181,7 @@ class DelayedFetch:
         self._call.broker.fetches.done(self)
 
     def _get(self, asked: FetchPartition) -> Partition:
-        name = asked.topic
-        if not name:
-            topic = self._call.broker.image.topics_by_id.get(asked.topic_id)
-            if topic is None:
-                raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
-            name = topic.name
-        return self._call.broker.replicas.get(name, asked.index)
+        return find_partition(self._call.broker, asked)
 
     def _read(self, asked: FetchPartition, left: int, min_one: bool) -> FetchResult:
         isolation = self._isolation
@@ -215,7 +190,7 @@ class DelayedFetch:
             partition = self._get(asked)
             partition.check_leader(asked.leader_epoch)
             if asked.last_fetched_epoch >= 0:
-                diverging = _divergence(partition, asked)
+                diverging = divergence(partition, asked)
             if diverging is None:
                 most = asked.max_bytes if asked.max_bytes < left else left
                 records = partition.read(asked.offset, most, isolation=isolation, min_one=min_one)
@@ -237,10 +212,52 @@ class DelayedFetch:
         )
 
 
-def _divergence(partition: Partition, asked: FetchPartition) -> Divergence | None:
+def find_partition(broker: Broker, asked: FetchPartition) -> Partition:
+    if asked.topic:
+        return broker.replicas.get(asked.topic, asked.index)
+    topic = broker.image.topics_by_id.get(asked.topic_id)
+    if topic is None:
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
+    partition = broker.replicas.get(topic.name, asked.index)
+    if partition.topic_id != asked.topic_id:
+        # The topic was made anew, and its logs are not yet.
+        raise ApiError(ErrorCode.INCONSISTENT_TOPIC_ID)
+    return partition
+
+
+def divergence(partition: Partition, asked: FetchPartition) -> Divergence | None:
     epoch, end_offset = partition.end_of_epoch(asked.last_fetched_epoch)
     if epoch < 0 or end_offset < 0 or asked.offset < partition.log.start_offset:
         raise ApiError(ErrorCode.OFFSET_OUT_OF_RANGE)
     if epoch < asked.last_fetched_epoch or end_offset < asked.offset:
         return Divergence(epoch, end_offset)
     return None
+
+
+def encode_results(
+    call: Call, session_id: int, results: Sequence[FetchResult]
+) -> EncodedBody | LongBody:
+    try:
+        return _encode(call.version, session_id, results)
+    except OSError:
+        checked = [_checked(call.broker, result) for result in results]
+        return _encode(call.version, session_id, checked)
+
+
+def _encode(
+    version: int, session_id: int, results: Sequence[FetchResult]
+) -> EncodedBody | LongBody:
+    sizes = [result.size for result in results if result.size]
+    is_long = is_better_sent_directly(sum(sizes), len(sizes))
+    encode = encode_long_fetch_response if is_long else encode_fetch_response
+    return encode(version, error=0, session_id=session_id, results=results)
+
+
+def _checked(broker: Broker, result: FetchResult) -> FetchResult:
+    """Reading failed while the answer was written: whose bytes cannot be read is told so, the others are served."""
+    try:
+        if result.records is not None:
+            result.records.read()
+    except OSError as e:
+        return FetchResult(result.asked, find_partition(broker, result.asked).failed(e).code)
+    return result

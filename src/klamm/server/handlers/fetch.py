@@ -4,9 +4,11 @@ The record bytes go from the segment to the socket as they are; nobody parses th
 v5   log start offset in the answer
 v7   sessions (KIP-227): see replication/fetch_sessions.py
 v9   leader epoch of the client is checked (KIP-320)
-v11  rack of the client (KIP-392): there is one replica, so no other is ever preferred
+v11  rack of the client (KIP-392): it may be told of a replica that is nearer
 v12  last fetched epoch: a client whose log went another way is told where (diverging epoch)
 v13  topics by id (KIP-516)
+v15  a follower names its broker epoch (KIP-903)
+A follower's fetch reads up to the end of the log, and tells how far the follower is: see fetch/replica_fetch.py.
 """
 
 from __future__ import annotations
@@ -18,30 +20,40 @@ from klamm.replication.partition import Isolation
 from klamm.server.call import Call, EncodedBody, LongBody, Steps
 from klamm.server.fetch.delayed_fetch import DelayedFetch
 from klamm.server.fetch.fetch_response import encode_fetch_response
+from klamm.server.fetch.replica_fetch import ReplicaFetch, backlog_of
 from klamm.server.network.connection import PARKED, Parked
 
 _FIRST_WITH_TOPIC_IDS = 13
+_FIRST_WITH_STATE = 15
 
 
 def handle(request: FetchRequest, call: Call) -> EncodedBody | LongBody | Parked | Steps:
     broker = call.broker
     if request.isolation_level not in (Isolation.READ_UNCOMMITTED, Isolation.READ_COMMITTED):
         raise ApiError(ErrorCode.INVALID_REQUEST)
+    replica = request.replica_state
+    replica_id = replica.replica_id if call.version >= _FIRST_WITH_STATE else request.replica_id
+    asked = _asked(request)
+    forgotten = [
+        (t.topic or t.topic_id, p) for t in request.forgotten_topics_data for p in t.partitions
+    ]
     try:
         context = broker.fetch_sessions.begin(
             request.session_id,
             request.session_epoch if call.version >= 7 else -1,
-            _asked(request),
-            (
-                (t.topic or t.topic_id, p)
-                for t in request.forgotten_topics_data
-                for p in t.partitions
-            ),
+            asked,
+            forgotten,
             uses_ids=call.version >= _FIRST_WITH_TOPIC_IDS,
             now=call.now.monotonic,
+            is_replica=replica_id >= 0,
         )
     except ApiError as e:
         return encode_fetch_response(call.version, error=e.code, session_id=0, results=())
+    if replica_id >= 0:
+        backlog = backlog_of(broker, context, replica_id, asked, forgotten)
+        backlog.fetched_at = call.now.monotonic
+        fetch = ReplicaFetch(call, context, request, backlog, replica.replica_epoch)
+        return fetch.begin(request.max_wait_ms)
     fetching = DelayedFetch(call, context, request)
     if fetching.has_many:
         return _in_steps(fetching, request, call)
@@ -80,6 +92,7 @@ def _asked(request: FetchRequest) -> list[FetchPartition]:
                 max_bytes=p.partition_max_bytes,
                 leader_epoch=p.current_leader_epoch,
                 last_fetched_epoch=p.last_fetched_epoch,
+                log_start=p.log_start_offset,
             )
             asked.append(partition)
     return asked

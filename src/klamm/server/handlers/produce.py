@@ -30,12 +30,13 @@ from klamm.protocol.messages.produce import (
 )
 from klamm.protocol.records.batch import ATTRIBUTES_AT, CODEC_MASK, TRANSACTIONAL, Codec
 from klamm.protocol.wire import Buffer
-from klamm.replication.partition import Partition
+from klamm.replication.partition import ACKS_ALL, Partition
 from klamm.server.call import Call, Later, Steps
 from klamm.server.coordination.admission import Admission, RefusedInWords
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 from klamm.server.coordination.participation import client_of_version
 from klamm.server.network.connection import PARKED, Parked
+from klamm.server.replication.delayed_produce import DelayedProduce, Uncommitted
 
 if TYPE_CHECKING:
     from klamm.coordinator.transaction.shard import Verdicts
@@ -50,6 +51,8 @@ _ADMIN = "__admin_client"
 _VALID_ACKS = (-1, 0, 1)
 # From so many partitions on a request is answered in turns.
 _MANY = 500
+# About what a produce that waits takes in memory.
+_PARKED_COST = 1024
 
 
 def handle(request: ProduceRequest, call: Call) -> ProduceResponse | Parked | Steps | Later | None:
@@ -81,6 +84,7 @@ def _answer(
 ) -> ProduceResponse | Parked | Steps | None:
     if sum(len(topic.partition_data) for topic in request.topic_data) > _MANY:
         return _in_steps(request, call, admission)
+    uncommitted: list[Uncommitted] = []
     try:
         response = ProduceResponse(
             responses=[
@@ -88,7 +92,8 @@ def _answer(
                     name=topic.name,
                     topic_id=topic.topic_id,
                     partition_responses=[
-                        _append(request, topic, p, call, admission) for p in topic.partition_data
+                        _append(request, topic, p, call, admission, uncommitted)
+                        for p in topic.partition_data
                     ],
                 )
                 for topic in request.topic_data
@@ -98,25 +103,28 @@ def _answer(
     finally:
         if admission is not None:
             admission.close()
-    return _acknowledge(request, response, call)
+    return _acknowledge(request, response, uncommitted, call)
 
 
 def _in_steps(request: ProduceRequest, call: Call, admission: Admission | None) -> Steps:
     """The same for very many partitions."""
     _copy_batches(request)
     response = ProduceResponse()
+    uncommitted: list[Uncommitted] = []
     try:
         for topic in request.topic_data:
             if topic.partition_data:
                 answer = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
                 response.responses.append(answer)
                 for p in topic.partition_data:
-                    answer.partition_responses.append(_append(request, topic, p, call, admission))
+                    answer.partition_responses.append(
+                        _append(request, topic, p, call, admission, uncommitted)
+                    )
                     yield
     finally:
         if admission is not None:
             admission.close()
-    return _acknowledge(request, response, call)
+    return _acknowledge(request, response, uncommitted, call)
 
 
 def _copy_batches(request: ProduceRequest) -> None:
@@ -144,7 +152,10 @@ def _transactional(request: ProduceRequest, call: Call) -> Iterator[tuple[Partit
 
 
 def _acknowledge(
-    request: ProduceRequest, response: ProduceResponse, call: Call
+    request: ProduceRequest,
+    response: ProduceResponse,
+    uncommitted: list[Uncommitted],
+    call: Call,
 ) -> ProduceResponse | Parked | None:
     if request.acks == 0:
         if any(p.error_code for topic in response.responses for p in topic.partition_responses):
@@ -154,18 +165,42 @@ def _acknowledge(
     if unflushed:
         # timeout_ms is for the wait for other replicas; Kafka does not apply it to its fsync either.
         logs = [partition.log for partition in unflushed.values()]
-        call.broker.flusher.flush(
-            logs, lambda failed: call.finish(_after_flush(response, unflushed, failed))
-        )
+
+        def flushed(failed: frozenset[Log]) -> None:
+            _after_flush(response, unflushed, failed)
+            if not _waits(request, response, uncommitted, call):
+                call.finish(response)
+
+        call.broker.flusher.flush(logs, flushed)
         return PARKED
-    return response
+    return PARKED if _waits(request, response, uncommitted, call) else response
+
+
+def _waits(
+    request: ProduceRequest,
+    response: ProduceResponse,
+    uncommitted: list[Uncommitted],
+    call: Call,
+) -> bool:
+    """Whether followers are still to have some of it; then the call is finished when they do."""
+    waiting = [
+        each
+        for each in uncommitted
+        if each.end_offset > each.partition.high_watermark and not each.response.error_code
+    ]
+    if not waiting:
+        return False
+    call.connection.hold(_PARKED_COST)
+    delayed = DelayedProduce(waiting, lambda: call.finish(response))
+    call.broker.await_commit(delayed, delayed.ends(), request.timeout_ms)
+    return True
 
 
 def _after_flush(
     response: ProduceResponse,
     unflushed: Mapping[tuple[str | Uuid, int], Partition],
     failed: frozenset[Log],
-) -> ProduceResponse:
+) -> None:
     """What did not reach the disk is not acknowledged."""
     for topic in response.responses:
         for answer in topic.partition_responses:
@@ -173,7 +208,6 @@ def _after_flush(
             if partition is not None and partition.log in failed and not answer.error_code:
                 answer.error_code = ErrorCode.KAFKA_STORAGE_ERROR
                 answer.base_offset = -1
-    return response
 
 
 def _append(
@@ -182,6 +216,7 @@ def _append(
     data: PartitionProduceData,
     call: Call,
     admission: Admission | None,
+    uncommitted: list[Uncommitted],
 ) -> PartitionProduceResponse:
     log: Partition | None = None  # known when the batch has got as far as the log
     try:
@@ -202,12 +237,15 @@ def _append(
     except Exception as e:  # noqa: BLE001 - a bug: the batches before it are in their logs, and answered
         return refusal(data.index, as_told(e, log), log)
     call.broker.appended(partition)
-    return PartitionProduceResponse(
+    response = PartitionProduceResponse(
         index=data.index,
         base_offset=appended.base_offset,
         log_append_time_ms=appended.append_time,
         log_start_offset=partition.log.start_offset,
     )
+    if request.acks == ACKS_ALL and appended.last_offset >= partition.high_watermark:
+        uncommitted.append(Uncommitted(partition, appended.last_offset + 1, response))
+    return response
 
 
 def as_told(error: Exception, partition: Partition | None) -> ApiError:

@@ -146,6 +146,7 @@ class StraightProduce:
         # A partition whose acknowledgements wait for the disk takes the long way, where a request can be parked.
         if (
             partition is None
+            or partition.replica_count != 1
             or partition.name.topic in INTERNAL_TOPICS
             or self._broker.acknowledges_after_flush(partition)
         ):

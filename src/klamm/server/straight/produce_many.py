@@ -138,7 +138,11 @@ class StraightProduceMany:
     def _find_partition(self, topic: _Topic, index: int) -> Partition | None:
         partition = self._broker.replicas.find(topic.name, index)
         # Acknowledgements that wait for the disk are the handler's, which can park a request.
-        if partition is None or self._broker.acknowledges_after_flush(partition):
+        if (
+            partition is None
+            or partition.replica_count != 1
+            or self._broker.acknowledges_after_flush(partition)
+        ):
             return None
         topic.partitions[index] = partition
         return partition

@@ -1,0 +1,95 @@
+"""Who waits until an append is committed: acks=all, and whoever else may answer only then.
+
+A queue per partition. The high watermark passes the offsets in their order, so only the front of a queue is ever looked at;
+a repeated batch waits for the offsets that it got the first time, and may have to stand further in front.
+Each waiter hears once per partition: 0, or what went wrong.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Hashable
+from operator import itemgetter
+from typing import Protocol
+
+from klamm.base.clock import Ms
+from klamm.base.deadlines import Deadlines
+from klamm.base.errors import ErrorCode
+from klamm.base.ids import TopicPartition
+from klamm.replication.partition import Partition
+
+_offset_of = itemgetter(0)
+
+
+class Waiter(Hashable, Protocol):
+    def heard(self, partition: Partition, code: int) -> None:
+        """It is committed (0), or will not be here: another leads."""
+
+    def timed_out(self) -> None:
+        """The deadline came first. It hears no more."""
+
+
+class Acknowledgements:
+    __slots__ = ("_queues", "_waits_in", "deadlines")
+
+    def __init__(self) -> None:
+        self.deadlines: Deadlines[Waiter] = Deadlines()
+        # (end offset, waiter), by offset.
+        self._queues: dict[tuple[str, int], list[tuple[int, Waiter]]] = {}
+        self._waits_in: dict[Waiter, list[TopicPartition]] = {}
+
+    def __len__(self) -> int:
+        return len(self._waits_in)
+
+    def wait(self, waiter: Waiter, ends: list[tuple[Partition, int]], deadline: Ms) -> None:
+        """Until the high watermark of each partition has reached the end that is named with it."""
+        self._waits_in[waiter] = [partition.name for partition, _ in ends]
+        self.deadlines.set(waiter, deadline)
+        for partition, end_offset in ends:
+            queue = self._queues.get(partition.name)
+            if queue is None:
+                self._queues[partition.name] = [(end_offset, waiter)]
+            elif queue[-1][0] <= end_offset:
+                queue.append((end_offset, waiter))
+            else:
+                queue.insert(bisect_right(queue, end_offset, key=_offset_of), (end_offset, waiter))
+
+    def committed(self, partition: Partition) -> None:
+        """The high watermark rose."""
+        queue = self._queues.get(partition.name)
+        if queue is None or queue[0][0] > partition.high_watermark:
+            return
+        reached = bisect_right(queue, partition.high_watermark, key=_offset_of)
+        is_enough = len(partition.isr) >= partition.min_isr
+        code = ErrorCode.NONE if is_enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        done = queue[:reached]
+        if reached == len(queue):
+            del self._queues[partition.name]
+        else:
+            del queue[:reached]
+        for _, waiter in done:
+            self._tell(waiter, partition, code)
+
+    def moved(self, partition: Partition, code: ErrorCode) -> None:
+        """This broker leads it no longer: whether what was appended stays is not ours to say."""
+        for _, waiter in self._queues.pop(partition.name, ()):
+            self._tell(waiter, partition, code)
+
+    def expire(self, waiter: Waiter) -> None:
+        """Its deadline has come."""
+        for name in self._waits_in.pop(waiter):
+            queue = [entry for entry in self._queues[name] if entry[1] is not waiter]
+            if queue:
+                self._queues[name] = queue
+            else:
+                del self._queues[name]
+        waiter.timed_out()
+
+    def _tell(self, waiter: Waiter, partition: Partition, code: int) -> None:
+        names = self._waits_in[waiter]
+        if len(names) == 1:
+            del self._waits_in[waiter]
+            self.deadlines.cancel(waiter)
+        else:
+            names.remove(partition.name)
+        waiter.heard(partition, code)
