@@ -34,6 +34,8 @@ class Loaded(NamedTuple):
     # Directories that no topic claims, renamed.
     strays: list[str]
     problems: list[str]
+    # Partitions that were on the move to another directory.
+    moves: dict[TopicPartition, LogDirectory]
 
 
 class Replicas:
@@ -109,7 +111,7 @@ class Replicas:
         if is_current:
             known = self._partitions.keys() | self._unreadable
             self.logs.set_aside(name for name in on_disk if name not in known)
-        return Loaded(self.logs.strays, problems)
+        return Loaded(self.logs.strays, problems, self.logs.moves)
 
     def apply_topic(self, image: ClusterImage, topic: TopicImage, now: Now) -> list[str]:
         """As `follow_topic`, in one go; returns what went wrong."""

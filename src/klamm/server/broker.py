@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import Any
 
 from klamm.base.deadlines import Deadlines
 from klamm.base.errors import ErrorCode
@@ -36,6 +37,8 @@ from klamm.server.fetch.delayed_fetch import DelayedFetch
 from klamm.server.fetch.replica_fetch import ReplicaFetch
 from klamm.server.heavy.turns import HeavyRequests
 from klamm.server.loops.checkpointer import Checkpointer
+from klamm.server.loops.directory_assignments import DirectoryAssignments
+from klamm.server.loops.directory_moves import DirectoryMoves
 from klamm.server.loops.flusher import Flusher
 from klamm.server.loops.metadata_quorum import MetadataQuorum
 from klamm.server.loops.replica_fetchers import ReplicaFetchers
@@ -107,6 +110,10 @@ class Broker:
             client_id=f"broker-{self.node_id}",
         )
         self.replica_fetchers = ReplicaFetchers(self)
+        self.directory_assignments = DirectoryAssignments(self)
+        self.directory_moves = DirectoryMoves(self)
+        # The log cleaner is at work on this one.
+        self.compacting: Partition | None = None
         self.replicas.before_leading = self.replica_fetchers.settle
         self.markers = MarkerWriter(self)
         self.transactions.on_progress = self.markers.progress
@@ -146,8 +153,11 @@ class Broker:
         for partition in self.replicas:
             _tell_recovery(partition)
         self._tell_damaged()
-        self._write_outdated_checkpoints()
+        self.write_outdated_checkpoints()
         self.replica_fetchers.follow(self.replicas)
+        self.directory_assignments.follow(self.replicas)
+        for name, directory in loaded.moves.items():
+            self.directory_moves.begin(name, directory)
         self._coordinate(self.image)
         self.quorum.on_change(self.follow)
         self.isr_changes.start()
@@ -172,7 +182,7 @@ class Broker:
                 continue
             for change in self.replicas.follow_topic(image, each.after, now, each.partitions):
                 self._changed(change, now.monotonic)
-                self._write_outdated_checkpoints()
+                self.write_outdated_checkpoints()
                 if change.partition is not None and (change.is_moved or change.is_removed):
                     changed.append(change.partition)
                 yield
@@ -186,6 +196,7 @@ class Broker:
         self._forget_partitions()
         self._tell_damaged()
         self.replica_fetchers.follow(changed)
+        self.directory_assignments.follow(changed)
         self._coordinate(image)
 
     def _tell_damaged(self) -> None:
@@ -209,7 +220,7 @@ class Broker:
         self.transactions.follow(image)
         self.markers.follow()
 
-    def _write_outdated_checkpoints(self) -> None:
+    def write_outdated_checkpoints(self) -> None:
         """A topic has the name of one that was deleted: what was written down of that one goes before the first append."""
         for directory in self.replicas.directories:
             for checkpoint in directory.outdated_checkpoints():
@@ -219,12 +230,31 @@ class Broker:
                     self.directory_failed(directory, e)
 
     def _delete(self, partition: Partition, now: int) -> None:
+        self.directory_moves.cancel(partition.name)
         try:
-            path = partition.log.delete()
+            self._delete_files(partition.log, now + partition.settings.file_delete_delay_ms)
         except OSError as e:
             self._log_failed(partition.log, e)
-        else:
-            self.deleted.append((now + partition.settings.file_delete_delay_ms, path))
+
+    def _delete_files(self, deleted: Log, at: int) -> None:
+        self.deleted.append((at, deleted.delete()))
+
+    def log_replaced(self, partition: Partition, old: Log, home: LogDirectory) -> None:
+        """Its log lies in another directory now. Nobody may go on with the old one, whose files go."""
+        self._forget_partitions()
+        self.replica_fetchers.log_replaced(partition)
+        self.directory_assignments.follow([partition])
+        delay = partition.settings.file_delete_delay_ms
+        try:
+            self._delete_files(old, self.clock.monotonic() + delay)
+        except OSError as e:
+            self.directory_failed(home, e)
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Beside everything else; it ends when the broker stops."""
+        task = asyncio.get_running_loop().create_task(work)
+        self.tasks[task] = None
+        task.add_done_callback(lambda done: self.tasks.pop(done, None))
 
     def on_partitions_changed(self, callback: Callable[[], None]) -> None:
         """Who remembers partitions forgets them when the metadata changes."""
@@ -302,6 +332,7 @@ class Broker:
         for partition in partitions:
             partition.go_offline()
         self.replica_fetchers.follow(partitions)
+        self.directory_moves.cancel_in(directory)
         for partition in partitions:
             self._left(partition)
 

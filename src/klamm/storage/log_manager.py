@@ -18,6 +18,8 @@ class LogManager:
         self.directories = directories
         # Directories of partitions that were renamed because no topic claims them.
         self.strays: list[str] = []
+        # Where copies were under way when the broker stopped.
+        self.moves: dict[TopicPartition, LogDirectory] = {}
         # Set aside because they were damaged, in words.
         self.damaged: list[str] = []
         self._producer_expiry_ms = producer_expiry_ms
@@ -30,7 +32,13 @@ class LogManager:
         """What is on the disks at the start, once what was being deleted is gone."""
         for directory in self.directories:
             directory.remove_deleted()
-            self._home.update(dict.fromkeys(sorted(directory.partitions_on_disk()), directory))
+            self.moves.update(dict.fromkeys(directory.remove_futures(), directory))
+            for name in sorted(directory.partitions_on_disk()):
+                if name in self._home:
+                    # A crash came between the two renames at the end of a move: both have all of it.
+                    self.strays.append(directory.set_aside(name))
+                else:
+                    self._home[name] = directory
         return [TopicPartition(*name) for name in self._home]
 
     def open(

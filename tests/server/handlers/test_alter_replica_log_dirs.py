@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from klamm.base.errors import ErrorCode
+from klamm.metadata.resource_type import ResourceType
 from klamm.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
@@ -14,10 +15,16 @@ from klamm.protocol.messages.describe_log_dirs import (
     DescribableLogDirTopic,
     DescribeLogDirsRequest,
 )
+from klamm.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from server.asking import NO_TOPIC, Topic, append, error, fetched
 from server.conftest import create_topic
 from server.running_node import RunningNode
 from server.wire_client import WireClient
+from support.patience import eventually
 
 Outcome = dict[tuple[str, int], ErrorCode]
 
@@ -44,7 +51,12 @@ def move(
 def home_of(client: WireClient, topic: Topic, partition: int = 0) -> str:
     asked = DescribableLogDirTopic(topic=topic.name, partitions=[partition])
     directories = client.ask(DescribeLogDirsRequest(topics=[asked])).results
-    (path,) = (each.log_dir for each in directories if each.topics)
+    (path,) = (
+        each.log_dir
+        for each in directories
+        for found in each.topics
+        if not found.partitions[0].is_future_key
+    )
     return str(path)
 
 
@@ -110,24 +122,75 @@ def test_nothing_asked_is_nothing_answered(
     assert move(client, *moves) == {}
 
 
-def test_another_directory_of_the_broker_is_refused_and_everything_stays(tmp_path: Path) -> None:
-    """Kafka moves the replica."""
+def test_a_replica_moves_to_another_directory_of_the_broker(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    with (
-        RunningNode(first, {"log.dirs": f"{first},{second}"}) as node,
-        WireClient(node.address) as client,
-    ):
-        topic = create_topic(client, "moved", 2)
-        append(client, topic, b"value")
+    settings = {"log.dirs": f"{first},{second}"}
+    with RunningNode(first, settings) as node, WireClient(node.address) as client:
+        topic = create_topic(client, "moved", 1)
+        for each in range(20):
+            append(client, topic, b"%d" % each * 1000)
         home = home_of(client, topic)
         other = str(second if home == str(first) else first)
 
-        assert move(client, (other, "moved", [0]), (home, "moved", [1])) == {
-            ("moved", 0): ErrorCode.INVALID_REQUEST,
-            ("moved", 1): ErrorCode.INVALID_REQUEST,
-        }
-        assert home_of(client, topic) == home
-        assert fetched(client, topic) == [b"value"]
+        assert move(client, (other, "moved", [0])) == {("moved", 0): ErrorCode.NONE}
+        eventually(lambda: is_moved(client, topic, other))
+
+        append(client, topic, b"later")
+        assert len(fetched(client, topic)) == 21
+        assert not (Path(home) / "moved-0").exists()
+    with RunningNode(first, settings) as node, WireClient(node.address) as client:
+        assert home_of(client, topic) == other
+        assert fetched(client, topic)[-1] == b"later"
+
+
+def is_moved(client: WireClient, topic: Topic, path: str) -> None:
+    assert home_of(client, topic) == path
+
+
+def test_a_replica_that_is_on_the_move_is_in_both_directories(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    settings = {"log.dirs": f"{first},{second}"}
+    with RunningNode(first, settings) as node, WireClient(node.address) as client:
+        topic = create_topic(client, "moved", 1)
+        for each in range(3):
+            append(client, topic, b"%d" % each * 700_000)
+        set_broker_config(client, "replica.alter.log.dirs.io.max.bytes.per.second", "1")
+        home = home_of(client, topic)
+        other = str(second if home == str(first) else first)
+
+        move(client, (other, "moved", [0]))
+
+        def is_copied() -> None:
+            (future,) = futures(client)
+            assert future[0] == other
+            assert 0 < future[1] < 3
+
+        eventually(is_copied)
+        # Where it is is where it stays: that calls the move off.
+        move(client, (home, "moved", [0]))
+        assert futures(client) == []
+        assert [each.name for each in Path(other).iterdir() if "moved" in each.name] == []
+
+
+def futures(client: WireClient) -> list[tuple[str, int]]:
+    """Copies under way: the directory, and how far each is behind."""
+    answer = client.ask(DescribeLogDirsRequest(topics=None))
+    return [
+        (directory.log_dir, partition.offset_lag)
+        for directory in answer.results
+        for topic in directory.topics
+        for partition in topic.partitions
+        if partition.is_future_key
+    ]
+
+
+def set_broker_config(client: WireClient, name: str, value: str) -> None:
+    change = AlterableConfig(name=name, config_operation=0, value=value)
+    resource = AlterConfigsResource(
+        resource_type=ResourceType.BROKER, resource_name="", configs=[change]
+    )
+    (answer,) = client.ask(IncrementalAlterConfigsRequest(resources=[resource])).responses
+    assert answer.error_code == 0, answer
 
 
 def test_a_directory_that_has_failed_takes_nothing(tmp_path: Path) -> None:

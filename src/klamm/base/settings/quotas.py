@@ -1,6 +1,6 @@
-"""Quotas and throttles. None of it acts yet."""
+"""Quotas and throttles. Only that of moves between directories acts yet."""
 
-from klamm.base.settings.declare import LONG_MAX, Mode, Setting, accepted
+from klamm.base.settings.declare import LONG_MAX, Mode, Setting, accepted, row
 from klamm.base.settings.kinds import Kind
 
 # fmt: off
@@ -22,6 +22,6 @@ ROWS: tuple[Setting, ...] = (
 DYNAMIC_ONLY: tuple[Setting, ...] = (
     accepted("leader.replication.throttled.rate", Kind.LONG, LONG_MAX, at_least=0, mode=Mode.CLUSTER_WIDE, doc="Most bytes per second that a leader sends to throttled replicas."),
     accepted("follower.replication.throttled.rate", Kind.LONG, LONG_MAX, at_least=0, mode=Mode.CLUSTER_WIDE, doc="Most bytes per second that a follower fetches for throttled replicas."),
-    accepted("replica.alter.log.dirs.io.max.bytes.per.second", Kind.LONG, LONG_MAX, at_least=0, mode=Mode.CLUSTER_WIDE, doc="Most bytes per second moved between data directories."),
+    row("replica.alter.log.dirs.io.max.bytes.per.second", Kind.LONG, LONG_MAX, at_least=0, mode=Mode.CLUSTER_WIDE, doc="Most bytes per second moved between data directories."),
 )
 # fmt: on

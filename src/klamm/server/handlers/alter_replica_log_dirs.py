@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from posixpath import abspath
 
 from klamm.base.errors import ApiError, ErrorCode
@@ -13,10 +12,9 @@ from klamm.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsResponse,
     AlterReplicaLogDirTopicResult,
 )
-from klamm.replication.replicas import Replicas
+from klamm.server.broker import Broker
 from klamm.server.call import Call, Steps
 
-log = logging.getLogger(__name__)
 # While Kafka copies a replica, its directory has a longer name: <partition>.<32 digits>-future. A file system takes 255.
 _MAX_NAME = 255 - len(".-future") - 32
 
@@ -32,7 +30,7 @@ def handle(request: AlterReplicaLogDirsRequest, call: Call) -> Steps:
     for name, path in wanted.items():
         result = AlterReplicaLogDirPartitionResult(partition_index=name.partition)
         try:
-            _move(name, path, call.broker.replicas)
+            _move(name, path, call.broker)
         except ApiError as error:
             result.error_code = error.code
         known = topics.setdefault(name.topic, AlterReplicaLogDirTopicResult(topic_name=name.topic))
@@ -41,10 +39,11 @@ def handle(request: AlterReplicaLogDirsRequest, call: Call) -> Steps:
     return AlterReplicaLogDirsResponse(results=list(topics.values()))
 
 
-def _move(name: TopicPartition, path: str, replicas: Replicas) -> None:
+def _move(name: TopicPartition, path: str, broker: Broker) -> None:
     """Raises what the client is told; a replica that is there already has nothing to do."""
     if len(str(name)) > _MAX_NAME:
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION)
+    replicas = broker.replicas
     found = (each for each in replicas.directories if abspath(each.path) == path)
     if (directory := next(found, None)) is None:
         raise ApiError(ErrorCode.LOG_DIR_NOT_FOUND)
@@ -53,7 +52,8 @@ def _move(name: TopicPartition, path: str, replicas: Replicas) -> None:
     home = replicas.home_of(replicas.get(*name))
     if not home.is_online:
         raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR)
-    if home is not directory:
-        # Deviation: Kafka copies the replica and then swaps the two.
-        log.warning("replicas are not moved between directories: partition=%s to=%s", name, path)
-        raise ApiError(ErrorCode.INVALID_REQUEST)
+    if home is directory:
+        # Where it is it stays; a move to elsewhere is called off.
+        broker.directory_moves.cancel(name)
+    else:
+        broker.directory_moves.begin(name, directory)

@@ -6,6 +6,7 @@ v5  whether the directory is cordoned (KIP-1066): none ever is
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from posixpath import abspath
 
 from klamm.base.errors import ErrorCode
@@ -17,6 +18,7 @@ from klamm.protocol.messages.describe_log_dirs import (
     DescribeLogDirsTopic,
 )
 from klamm.server.call import Call
+from klamm.storage.future_replica import FutureReplica
 from klamm.storage.log_directories import LogDirectory
 
 
@@ -24,12 +26,18 @@ def handle(request: DescribeLogDirsRequest, call: Call) -> DescribeLogDirsRespon
     asked = None
     if request.topics is not None:
         asked = {(topic.topic, index) for topic in request.topics for index in topic.partitions}
+    futures = call.broker.directory_moves.futures.values()
     return DescribeLogDirsResponse(
-        results=[_describe(directory, asked) for directory in call.broker.replicas.directories]
+        results=[
+            _describe(each, asked, [future for future in futures if future.target is each])
+            for each in call.broker.replicas.directories
+        ]
     )
 
 
-def _describe(directory: LogDirectory, asked: set[tuple[str, int]] | None) -> DescribeLogDirsResult:
+def _describe(
+    directory: LogDirectory, asked: set[tuple[str, int]] | None, futures: Iterable[FutureReplica]
+) -> DescribeLogDirsResult:
     if not directory.is_online:
         return DescribeLogDirsResult(
             error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=abspath(directory.path)
@@ -40,6 +48,16 @@ def _describe(directory: LogDirectory, asked: set[tuple[str, int]] | None) -> De
             topics.setdefault(name.topic, []).append(
                 DescribeLogDirsPartition(
                     partition_index=name.partition, partition_size=log.size_bytes(), offset_lag=0
+                )
+            )
+    for future in futures:
+        if asked is None or future.name in asked:
+            topics.setdefault(future.name.topic, []).append(
+                DescribeLogDirsPartition(
+                    partition_index=future.name.partition,
+                    partition_size=future.log.size_bytes(),
+                    offset_lag=future.lag,
+                    is_future_key=True,
                 )
             )
     space = directory.disk.space(directory.path)

@@ -69,6 +69,7 @@ class CleanerLoop:
         if chosen is None:
             return False
         partition, dirt = chosen
+        self._broker.compacting = partition
         try:
             return await self._clean(partition, dirt)
         except (ApiError, WorkerDied) as e:
@@ -79,6 +80,8 @@ class CleanerLoop:
         except OSError as e:
             if self._is_ours(partition):
                 partition.failed(e)
+        finally:
+            self._broker.compacting = None
         return False
 
     async def _dirtiest(self) -> tuple[Partition, Dirt] | None:
@@ -104,6 +107,7 @@ class CleanerLoop:
             and partition.log.segment_count > 1
             and not partition.is_offline
             and partition not in self.uncleanable
+            and not self._broker.directory_moves.is_moving(partition.name)
         )
 
     def _measure(self, partition: Partition) -> Dirt:

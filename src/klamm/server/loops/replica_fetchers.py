@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from klamm.base.clock import Ms
 from klamm.base.errors import ApiError, ErrorCode
@@ -73,6 +73,15 @@ class ReplicaFetchers:
         if found is not None:
             found[0].machine.started_later(partition)
 
+    def is_cutting(self, partition: Partition) -> bool:
+        return partition.name in self._cutting
+
+    def log_replaced(self, partition: Partition) -> None:
+        """It was moved to another directory: fetching goes on into the new log."""
+        if partition.name in self._by:
+            self._stop(partition.name)
+            self.follow([partition])
+
     def settle(self, partition: Partition) -> None:
         """Before anybody but a fetcher may append: if the log was cut just now, the loop waits until that is safe."""
         if partition.name in self._cutting:
@@ -132,12 +141,6 @@ class ReplicaFetchers:
         self._by.pop(partition.name, None)
 
     # -- cutting ------------------------------------------------------------------------------------------------------
-
-    def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Beside everything else; the broker ends it when it stops."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._broker.tasks[task] = None
-        task.add_done_callback(lambda done: self._broker.tasks.pop(done, None))
 
     async def cut(self, cuts: Iterable[Fetched]) -> None:
         """Forget what the leaders do not have. Files and recovery points are safe on disk before anything is appended."""
@@ -357,9 +360,9 @@ class LeaderFetcher:
         else:
             self._parts = None
         if cuts:
-            self._fetchers.run(self._fetchers.cut(cuts))
+            self._broker.run(self._fetchers.cut(cuts))
         if lost:
-            self._fetchers.run(self._locate(lost))
+            self._broker.run(self._locate(lost))
         if self._parts is None:
             self._ask()
 
