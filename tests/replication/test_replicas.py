@@ -215,7 +215,7 @@ def test_a_start_finds_what_was_there(is_clean: bool) -> None:
     replicas = some_replicas(disk)
     loaded = replicas.load(an_image(a_topic(epoch=1)), AT)
 
-    assert loaded == ([], [])
+    assert loaded == ([], [], {})
     partition = partition_of(replicas)
     assert (partition.high_watermark, partition.leader_epoch) == (3, 1)
 

@@ -33,12 +33,12 @@ from klamm.server.coordination.internal_topics import (
 )
 from klamm.server.coordination.markers import MarkerWriter
 from klamm.server.coordination.participation import Participation
+from klamm.server.directories.assignments import DirectoryAssignments
+from klamm.server.directories.moves import DirectoryMoves
 from klamm.server.fetch.delayed_fetch import DelayedFetch
 from klamm.server.fetch.replica_fetch import ReplicaFetch
 from klamm.server.heavy.turns import HeavyRequests
 from klamm.server.loops.checkpointer import Checkpointer
-from klamm.server.loops.directory_assignments import DirectoryAssignments
-from klamm.server.loops.directory_moves import DirectoryMoves
 from klamm.server.loops.flusher import Flusher
 from klamm.server.loops.metadata_quorum import MetadataQuorum
 from klamm.server.loops.replica_fetchers import ReplicaFetchers
