@@ -100,8 +100,7 @@ class _Stage:
         self._loop.run_until_complete(
             broker.quorum.controller.ask(CreateTopicsRequest(topics=topics))
         )
-        listener = cast(Listener, _Listener())
-        self._dispatch = Dispatcher(broker, broker.apis_of(listener), broker.tasks).dispatch
+        self._dispatch = Dispatcher.of_broker(broker).dispatch
 
     def end(self) -> None:
         self.close()
