@@ -16,9 +16,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from examples.stage import Row, Stage, Trouble, a_stage
+from klamm.pipeline.failures.trouble import PipelineFailed
 from klamm.pipeline.jars import JarError, Progress, Use
 from klamm.pipeline.java import JavaMissing
-from klamm.pipeline.running.trouble import PipelineFailed
 from klamm.pipeline.spec import BadPipeline
 
 SHOWN_ROWS = 10

@@ -92,7 +92,7 @@ class Stage:
 
     def run(self, file: Path, **environment: str) -> None:
         """All that is there now goes through the pipeline, as by `klamm pipeline run FILE --once`."""
-        from klamm.pipeline.running.start import start
+        from klamm.pipeline.running.queries import start
 
         pipeline = pipeline_in(file, **environment)
         for query in start(self.spark, pipeline, self._place(pipeline), once=True):

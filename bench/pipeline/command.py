@@ -17,9 +17,9 @@ from bench.pipeline.rounds import Plan, Result, WrongResult, compare
 from bench.processes import KlammProcess, Unready, listener_of, parse_address
 from bench.report import Progress
 from bench.target import KLAMM, REFERENCE, Refused, Target
+from klamm.pipeline.failures.trouble import PipelineFailed
 from klamm.pipeline.jars import JarError, Use
 from klamm.pipeline.java import JavaMissing
-from klamm.pipeline.running.trouble import PipelineFailed
 from klamm.pipeline.session import SessionSettings, open_session
 from klamm.pipeline.sinks.trouble import SinkFailed
 

@@ -10,7 +10,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from bench.pipeline import clicks
 from klamm.pipeline.place import Place as PipelinePlace
-from klamm.pipeline.running.start import start
+from klamm.pipeline.running.queries import start
 from klamm.pipeline.spec import Pipeline, from_dict
 
 

@@ -10,9 +10,9 @@ import threading
 from pathlib import Path
 
 from chaos.pipeline.job import Job
+from klamm.pipeline.failures.trouble import PipelineFailed
 from klamm.pipeline.running.progress import Report
-from klamm.pipeline.running.runner import run
-from klamm.pipeline.running.trouble import PipelineFailed
+from klamm.pipeline.running.run import run
 from klamm.pipeline.spec import parse
 
 

@@ -77,7 +77,7 @@ class _Tripping:
 @contextmanager
 def injected(fault: Fault | None, stop: threading.Event) -> Iterator[None]:
     """Sinks and tasks of pipelines that start meanwhile have the fault."""
-    from klamm.pipeline.running import start
+    from klamm.pipeline.running import queries
     from klamm.pipeline.sinks import topic
 
     if fault is None:
@@ -95,9 +95,9 @@ def injected(fault: Fault | None, stop: threading.Event) -> Iterator[None]:
             return lambda *given: _Tripping(make(*given), trip)
 
         with (
-            mock.patch.object(start, "make_sink", wrapping(start.make_sink)),
+            mock.patch.object(queries, "make_sink", wrapping(queries.make_sink)),
             mock.patch.object(
-                start, "make_dead_letter_sink", wrapping(start.make_dead_letter_sink)
+                queries, "make_dead_letter_sink", wrapping(queries.make_dead_letter_sink)
             ),
         ):
             yield

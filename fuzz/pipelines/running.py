@@ -95,8 +95,8 @@ def _forget(case: Case, fault: Fault) -> bool:
 
 
 def _run(case: Case, run: int, fault: Fault | None, place: Place) -> None:
-    from klamm.pipeline.running.runner import run as run_pipeline
-    from klamm.pipeline.running.trouble import PipelineFailed
+    from klamm.pipeline.failures.trouble import PipelineFailed
+    from klamm.pipeline.running.run import run as run_pipeline
     from klamm.pipeline.spec import from_dict
 
     stop = threading.Event()

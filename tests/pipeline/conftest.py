@@ -50,9 +50,9 @@ def spark(warehouse: Path) -> Iterator["SparkSession"]:
 @pytest.fixture
 def in_the_session(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> None:
     """`klamm pipeline run` in this process, in the session that is there."""
-    from klamm.pipeline.running import runner
+    from klamm.pipeline.running import run
 
-    monkeypatch.setattr(runner, "run", partial(runner.run, spark=spark))
+    monkeypatch.setattr(run, "run", partial(run.run, spark=spark))
 
 
 @pytest.fixture(scope="session")

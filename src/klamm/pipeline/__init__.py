@@ -14,10 +14,10 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from klamm.pipeline.failures.trouble import PipelineFailed
     from klamm.pipeline.place import Place
-    from klamm.pipeline.running.plan import plan_of
-    from klamm.pipeline.running.runner import run
-    from klamm.pipeline.running.trouble import PipelineFailed
+    from klamm.pipeline.plan import plan_of
+    from klamm.pipeline.running.run import run
     from klamm.pipeline.spec import BadPipeline, Pipeline, PipelineBuilder, parse
 
 __all__ = [
@@ -32,10 +32,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "run": "klamm.pipeline.running.runner",
-    "plan_of": "klamm.pipeline.running.plan",
+    "run": "klamm.pipeline.running.run",
+    "plan_of": "klamm.pipeline.plan",
     "Place": "klamm.pipeline.place",
-    "PipelineFailed": "klamm.pipeline.running.trouble",
+    "PipelineFailed": "klamm.pipeline.failures.trouble",
 }
 
 

@@ -23,7 +23,7 @@ from klamm.cli.sql.shell import Names, is_whole, run_shell
 from klamm.pipeline.adhoc.known import Known
 from klamm.pipeline.adhoc.sampling import Looker
 from klamm.pipeline.place import Place
-from klamm.pipeline.running import runs
+from klamm.pipeline.running import registry
 
 Topic = Callable[..., str]
 
@@ -97,6 +97,6 @@ def test_questions_are_answered_until_exit(
     assert columns[0] == '{"col_name":"user","data_type":"string","comment":null}'
     assert "`nothing` cannot be resolved" in err.decode()
     assert "1 row in " in err.decode()
-    history = runs.state_home() / "sql_history"
+    history = registry.state_home() / "sql_history"
     assert "SELECT 2 AS two" in history.read_text()
     assert stat.S_IMODE(os.stat(history).st_mode) == 0o600

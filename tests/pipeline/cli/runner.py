@@ -11,26 +11,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from klamm.pipeline.running import runs
+from klamm.pipeline.running import registry
 from klamm.pipeline.running.progress import Reporter
 
 
 def main(name: str, bootstrap: str, at_end: str, lines: str) -> None:
     # A signal that comes early waits until it is asked for.
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
-    run = runs.run_of_this_process(
+    run = registry.run_of_this_process(
         name,
         bootstrap=bootstrap,
         master="local[*]",
-        checkpoint=runs.checkpoint_of(name),
-        warehouse=runs.warehouse(),
+        checkpoint=registry.checkpoint_of(name),
+        warehouse=registry.warehouse(),
         metrics_port=9404,
     )
-    with runs.registered(run):
+    with registry.registered(run):
         reporter = Reporter(name)
         for line in Path(lines).read_text().splitlines() if lines else ():
             reporter.add(line)
-        runs.note_progress(name, reporter.report().to_dict())
+        registry.note_progress(name, reporter.report().to_dict())
         print("ready", flush=True)
         signal.sigwait([signal.SIGTERM])
         if at_end == "fail":

@@ -19,7 +19,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from cli.commands import Klamm
-from klamm.pipeline.running import runs
+from klamm.pipeline.running import registry
 from pipeline.cli import files
 from pipeline.reading.records import create, put, records_of
 from support.brokers import free_port
@@ -110,7 +110,7 @@ def test_run_from_its_first_batch_to_a_replay(
     assert again.rows[-1]["queries"][0]["input_records"] == 1
     written = sorted(record.value() for record in records_of(bootstrap, f"{name}-out"))
     assert written == [b"a", b"b", b"c", b"c"]
-    assert runs.start_override(name) is None
+    assert registry.start_override(name) is None
 
 
 @pytest.mark.spark
@@ -124,10 +124,10 @@ def test_second_interrupt_ends_a_run_at_once(home: Path, name: str) -> None:
         os.kill(process.pid, signal.SIGINT)
         code = process.wait()
 
-    ended = runs.look(name)
+    ended = registry.look(name)
     assert code == 130
     assert ended is not None
-    assert ended.state is runs.State.STOPPED
+    assert ended.state is registry.State.STOPPED
 
 
 @pytest.mark.usefixtures("spark")

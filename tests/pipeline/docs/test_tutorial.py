@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from klamm.cli.app import main
-from klamm.pipeline.running import runs
+from klamm.pipeline.running import registry
 from support.brokers import Broker, start_klamm
 
 PAGE = Path(__file__).parents[3] / "docs" / "pipelines.md"
@@ -56,7 +56,7 @@ def _in_a_new_home(
     for kind in ("DATA", "STATE"):
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind.lower()))
     # The session of this process keeps its tables elsewhere, and `klamm sql` looks for them here.
-    lake = Path(runs.warehouse())
+    lake = Path(registry.warehouse())
     lake.parent.mkdir(parents=True)
     lake.symlink_to(warehouse)
     monkeypatch.setenv("KLAMM_BOOTSTRAP", new_broker.address)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from klamm.pipeline.failures.trouble import PipelineFailed
+from klamm.pipeline.plan import Plan, plan_of
 from klamm.pipeline.running.checkpoint import check_sinks, drop_unfinished
-from klamm.pipeline.running.plan import Plan, plan_of
-from klamm.pipeline.running.trouble import PipelineFailed
 from pipeline.running.pipelines import numbers
 
 

@@ -4,6 +4,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from klamm.pipeline.failures.trouble import PipelineFailed
 from klamm.pipeline.identity.keeping import (
     Kept,
     forget_batches,
@@ -15,7 +16,6 @@ from klamm.pipeline.identity.keeping import (
     write_kept,
 )
 from klamm.pipeline.identity.rules import Identity, Topic
-from klamm.pipeline.running.trouble import PipelineFailed
 from klamm.pipeline.sources.folder import Folder
 from pipeline.running.pipelines import Stage, as_values, create, numbers, values
 

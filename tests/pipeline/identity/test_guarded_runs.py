@@ -8,8 +8,8 @@ pytest.importorskip("pyspark")
 
 from klamm.cli.connect import Cluster
 from klamm.cli.pipeline.progress.accept import accept_topics, changed_queries
-from klamm.pipeline.running.runner import run
-from klamm.pipeline.running.trouble import PipelineFailed
+from klamm.pipeline.failures.trouble import PipelineFailed
+from klamm.pipeline.running.run import run
 from pipeline.identity.topics import make_again
 from pipeline.running.pipelines import Stage, as_values, create, numbers, values
 

@@ -7,8 +7,8 @@ pytest.importorskip("pyspark")
 from klamm.cli.pipeline.progress.queries import choices_of, some_of
 from klamm.cli.pipeline.progress.replay import start_again
 from klamm.cli.pipeline.targets import target_of
-from klamm.pipeline.running import runs
-from klamm.pipeline.running.trouble import PipelineFailed
+from klamm.pipeline.failures.trouble import PipelineFailed
+from klamm.pipeline.running import registry
 from klamm.pipeline.spec import Edge
 from pipeline.running.pipelines import Stage, as_values, create, numbers, values
 
@@ -36,4 +36,4 @@ def test_replay_of_one_query_leaves_the_others_where_they_are(stage: Stage) -> N
 
     assert values(stage.bootstrap, "some-raw") == as_values(1, 2)
     assert values(stage.bootstrap, "some-out") == as_values(2, 2, 4, 4)
-    assert runs.start_override("some") is None
+    assert registry.start_override("some") is None

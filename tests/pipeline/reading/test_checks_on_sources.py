@@ -9,8 +9,8 @@ pytest.importorskip("pyspark")
 
 from pyspark.errors import StreamingQueryException
 
+from klamm.pipeline.failures.trouble import PipelineFailed
 from klamm.pipeline.quality.reading import Checked, read_checked
-from klamm.pipeline.running.trouble import PipelineFailed
 from pipeline.reading.records import a_pipeline, a_place, as_json, create, put, stream
 
 if TYPE_CHECKING:

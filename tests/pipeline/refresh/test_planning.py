@@ -2,8 +2,8 @@
 
 import pytest
 
+from klamm.pipeline.plan import plan_of
 from klamm.pipeline.refresh.planning import CannotRefresh, plan_refresh
-from klamm.pipeline.running.plan import plan_of
 from klamm.pipeline.spec import Edge, ParquetSink, Pipeline, TableSink, TopicSource, from_dict
 
 FACTS: dict[str, object] = {

@@ -8,11 +8,11 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from klamm.pipeline.failures.trouble import PipelineFailed
+from klamm.pipeline.plan import plan_of
 from klamm.pipeline.refresh import walking
 from klamm.pipeline.refresh.walking import Wanted, refresh
 from klamm.pipeline.running.checkpoint import only_writer
-from klamm.pipeline.running.plan import plan_of
-from klamm.pipeline.running.trouble import PipelineFailed
 from klamm.pipeline.spec import Edge, Pipeline
 from pipeline.running.pipelines import Stage, create, numbers
 

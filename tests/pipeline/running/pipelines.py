@@ -86,7 +86,7 @@ class Stage:
         append(self.bootstrap, topic, *({"n": number} for number in numbers))
 
     def run_once(self, pipeline: Pipeline, **how: object) -> None:
-        from klamm.pipeline.running.runner import run
+        from klamm.pipeline.running.run import run
 
         run(pipeline, once=True, **self.how(**how))  # type: ignore[arg-type]
 

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 from klamm.pipeline.jars import Use
-from klamm.pipeline.running.plan import DeadLetters, Flow, labels_in, plan_of
+from klamm.pipeline.plan import DeadLetters, Flow, labels_in, plan_of
 from klamm.pipeline.spec import Delivery, OutputMode, Pipeline, from_dict
 
 SOURCE = {"topic": "clicks", "schema": "user string, page string"}

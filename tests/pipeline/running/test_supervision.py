@@ -8,13 +8,13 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from klamm.pipeline.failures.trouble import PipelineFailed
 from klamm.pipeline.running.cluster_watch import ClusterWatch
 from klamm.pipeline.running.offsets import GroupOffsets, Readers
 from klamm.pipeline.running.progress import Reporter
+from klamm.pipeline.running.queries import Startable
 from klamm.pipeline.running.query import start_batches
-from klamm.pipeline.running.start import Startable
 from klamm.pipeline.running.supervisor import Pauses, Supervisor
-from klamm.pipeline.running.trouble import PipelineFailed
 from klamm.pipeline.sinks.trouble import SinkFailed, SinkUnreachable
 from klamm.pipeline.spec import Trigger, TriggerWhen
 from pipeline.running.pipelines import FlakySink, Stage, numbers

@@ -14,9 +14,9 @@ pytest.importorskip("pyspark")
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from klamm.pipeline.failures.trouble import PipelineFailed, Trouble, trouble_of
 from klamm.pipeline.java import JavaMissing
-from klamm.pipeline.running.runner import run
-from klamm.pipeline.running.trouble import PipelineFailed, Trouble, trouble_of
+from klamm.pipeline.running.run import run
 from klamm.pipeline.sinks.trouble import MarkerLost, SinkUnreachable
 from klamm.pipeline.sources import cluster
 from klamm.pipeline.spec import Pipeline

@@ -14,9 +14,9 @@ pytest.importorskip("pyspark")
 from confluent_kafka import ConsumerGroupTopicPartitions
 from confluent_kafka.admin import AdminClient
 
-from klamm.pipeline.running import runs
-from klamm.pipeline.running.runner import run
-from klamm.pipeline.running.trouble import PipelineFailed
+from klamm.pipeline.failures.trouble import PipelineFailed
+from klamm.pipeline.running import registry
+from klamm.pipeline.running.run import run
 from klamm.pipeline.spec import Edge
 from pipeline.running.pipelines import SECONDS, Stage, as_values, create, numbers, values
 
@@ -73,9 +73,9 @@ def test_next_run_goes_on_where_the_last_one_ended(stage: Stage) -> None:
 
     assert values(stage.bootstrap, "next-out") == as_values(1, 2, 3)
     assert stage.reports[-1].queries[0].input_records == 1
-    seen = runs.look("next")
+    seen = registry.look("next")
     assert seen is not None
-    assert seen.state is runs.State.STOPPED
+    assert seen.state is registry.State.STOPPED
 
 
 def test_batch_that_is_repeated_changes_neither_topic_nor_table(stage: Stage) -> None:
@@ -162,7 +162,7 @@ def test_lag_of_the_group_is_the_pipelines(stage: Stage) -> None:
 def test_replay_starts_where_it_was_asked_to(stage: Stage) -> None:
     pipeline = stage.pipeline("replay")
     stage.put("replay-in", 1, 2, 3)
-    runs.set_start_override("replay", Edge.LATEST)
+    registry.set_start_override("replay", Edge.LATEST)
 
     stage.run_once(pipeline)
 

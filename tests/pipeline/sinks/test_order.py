@@ -16,7 +16,7 @@ from pyspark.sql import functions as f
 
 from klamm.pipeline.place import Place
 from klamm.pipeline.quality.retrying import Wanted, retry_dead_letters
-from klamm.pipeline.running.start import start
+from klamm.pipeline.running.queries import start
 from klamm.pipeline.sinks import topic as topic_module
 from klamm.pipeline.sinks.ends import in_parts
 from klamm.pipeline.sinks.making import make_dead_letter_sink, make_sink

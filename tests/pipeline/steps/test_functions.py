@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from klamm.pipeline.running.trouble import PipelineFailed
+from klamm.pipeline.failures.trouble import PipelineFailed
 from pipeline.steps.running_steps import a_pipeline, fill, rows_of
 
 if TYPE_CHECKING:

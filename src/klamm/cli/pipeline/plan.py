@@ -31,14 +31,14 @@ from klamm.cli.pipeline.targets import (
     read_pipeline,
     target_of,
 )
+from klamm.pipeline.failures.trouble import USAGE, trouble_of
 from klamm.pipeline.identity.keeping import LocalFiles
 from klamm.pipeline.jars import jars_for
 from klamm.pipeline.partitions import LEAST, SHUFFLE_PARTITIONS, kept_partitions, may_have_state
 from klamm.pipeline.place import Place
-from klamm.pipeline.running import runs
+from klamm.pipeline.plan import Plan, plan_of
+from klamm.pipeline.running import registry
 from klamm.pipeline.running.checkpoint import local_path
-from klamm.pipeline.running.plan import Plan, plan_of
-from klamm.pipeline.running.trouble import USAGE, trouble_of
 from klamm.pipeline.spec import (
     BadPipeline,
     CatalogTable,
@@ -107,7 +107,7 @@ def _schemas_of_spark(
         bootstrap=target.bootstrap(bootstrap),
         client=target.client,
         checkpoint=target.checkpoint(),
-        warehouse=runs.warehouse(),
+        warehouse=registry.warehouse(),
     )
     settings = SessionSettings(
         name=pipeline.name,

@@ -32,11 +32,11 @@ from klamm.cli.pipeline.targets import (
     target_of,
 )
 from klamm.cli.pipeline.units import amount
+from klamm.pipeline.failures.trouble import USAGE, PipelineFailed, failed
 from klamm.pipeline.jars import jars_for
-from klamm.pipeline.running import runs
-from klamm.pipeline.running.plan import plan_of
+from klamm.pipeline.plan import plan_of
+from klamm.pipeline.running import registry
 from klamm.pipeline.running.progress import Report
-from klamm.pipeline.running.trouble import USAGE, PipelineFailed, failed
 from klamm.pipeline.spec import BadPipeline, Pipeline, filled
 
 if TYPE_CHECKING:
@@ -113,19 +113,19 @@ def run_file(file: Path, wishes: Wishes) -> None:
     if pipeline.uses_cluster:
         check_reachable(bootstrap)
     host, port = _metrics_address(wishes.metrics)
-    run = runs.run_of_this_process(
+    run = registry.run_of_this_process(
         pipeline.name,
         file=str(file.absolute()),
         bootstrap=bootstrap,
         master=wishes.master,
         checkpoint=target.checkpoint(wishes.checkpoint),
-        warehouse=wishes.warehouse or runs.warehouse(),
+        warehouse=wishes.warehouse or registry.warehouse(),
         once=wishes.once,
         metrics_port=port,
     )
     try:
         with ExitStack() as stack:
-            stack.enter_context(runs.registered(run))
+            stack.enter_context(registry.registered(run))
             bring(jars_for(plan_of(pipeline).uses), quiet=wishes.quiet)
             metrics = None
             if port is not None:
@@ -134,7 +134,7 @@ def run_file(file: Path, wishes: Wishes) -> None:
             last = run_watched(
                 pipeline.name, view, metrics, _work_of(pipeline, run, file.absolute().parent)
             )
-    except runs.AlreadyRuns as error:
+    except registry.AlreadyRuns as error:
         raise CommandError(str(error)) from error
     except PipelineFailed as failure:
         raise told(pipeline.name, failure) from failure
@@ -147,8 +147,8 @@ def told(name: str, failure: PipelineFailed) -> CommandError:
     return kind(f"pipeline {name} failed", why=str(failure))
 
 
-def _work_of(pipeline: Pipeline, run: runs.Run, folder: Path) -> Work:
-    from klamm.pipeline.running.runner import run as run_pipeline
+def _work_of(pipeline: Pipeline, run: registry.Run, folder: Path) -> Work:
+    from klamm.pipeline.running.run import run as run_pipeline
 
     def work(watch: Watch, stop: threading.Event, notice: Notice) -> None:
         run_pipeline(
@@ -230,7 +230,7 @@ def _leave_at_once(name: str, view: View) -> None:
     """No farewell to Spark: its driver ends when it no longer hears of us, and the checkpoint is made for that."""
     with suppress(Exception):
         view.__exit__(None, None, None)
-        runs.note_stopped(name)
+        registry.note_stopped(name)
     os._exit(_INTERRUPTED)
 
 

@@ -14,8 +14,8 @@ import typer
 from klamm.cli.connect import DEFAULT_BOOTSTRAP, Cluster
 from klamm.cli.output import CommandError, UsageError
 from klamm.pipeline.client import BadClientSettings, for_librdkafka
-from klamm.pipeline.running import runs
-from klamm.pipeline.running.runs import Run
+from klamm.pipeline.running import registry
+from klamm.pipeline.running.registry import Run
 from klamm.pipeline.spec import BadPipeline, Pipeline, filled, parse
 
 INSTALL = "pip install 'klamm[pipeline]'"
@@ -84,7 +84,7 @@ class Target:
         if self.run is not None and self.is_by_name:
             return self.run.checkpoint
         in_file = _of_the_cluster(self.pipeline).checkpoint if self.pipeline else None
-        return in_file or runs.checkpoint_of(self.name)
+        return in_file or registry.checkpoint_of(self.name)
 
     @property
     def client(self) -> dict[str, str]:
@@ -106,7 +106,7 @@ def find(text: str) -> Target:
     is_file = text.endswith(_ENDINGS) or os.sep in text or Path(text).is_file()
     if is_file:
         return target_of(read_pipeline(Path(text)))
-    run = runs.look(text)
+    run = registry.look(text)
     if run is None:
         raise CommandError(
             f"no pipeline {text} ran on this machine",
@@ -116,7 +116,7 @@ def find(text: str) -> Target:
 
 
 def target_of(pipeline: Pipeline) -> Target:
-    return Target(name=pipeline.name, pipeline=pipeline, run=runs.look(pipeline.name))
+    return Target(name=pipeline.name, pipeline=pipeline, run=registry.look(pipeline.name))
 
 
 def read_pipeline(file: Path) -> Pipeline:

@@ -14,7 +14,7 @@ from klamm.pipeline.adhoc.answer import Answer
 from klamm.pipeline.adhoc.known import Known, NothingOfThatName, same_name
 from klamm.pipeline.adhoc.topics import SchemaNeeded
 from klamm.pipeline.place import Place
-from klamm.pipeline.running import runs
+from klamm.pipeline.running import registry
 from klamm.pipeline.sources.trouble import SourceFailed
 from klamm.pipeline.spec import RecordFormat
 
@@ -115,7 +115,7 @@ class Asker:
         if not is_quiet:
             notice("Spark starts (some seconds)")
         settings = SessionSettings(name="klamm sql", uses=uses, warehouse=self._place.warehouse)
-        log = runs.state_home() / _LOG
+        log = registry.state_home() / _LOG
         java = JavaStart(log, lambda jvm: check_syntax(jvm, statements))
         with _start_explained(log):
             spark = self._stack.enter_context(a_session(settings, java=java))

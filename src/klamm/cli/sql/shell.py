@@ -25,7 +25,7 @@ from klamm.pipeline.adhoc.completing import completions
 from klamm.pipeline.adhoc.known import Known
 from klamm.pipeline.adhoc.lake import full_name, short_name
 from klamm.pipeline.adhoc.statements import is_blank, split
-from klamm.pipeline.running import runs
+from klamm.pipeline.running import registry
 
 _HISTORY = "sql_history"
 _PROMPT, _MORE = "klamm> ", "    -> "
@@ -141,7 +141,7 @@ def is_whole(text: str) -> bool:
 
 
 def _history() -> History:
-    file = runs.state_home() / _HISTORY
+    file = registry.state_home() / _HISTORY
     try:
         _touch(file)
     except OSError as error:

@@ -94,10 +94,10 @@ def sql(
     client = key_values(properties, option="-X")
     check_reachable(bootstrap)
     from klamm.cli.pipeline.targets import check_spark_is_installed
-    from klamm.pipeline.running import runs
+    from klamm.pipeline.running import registry
 
     check_spark_is_installed()
-    lake = warehouse or runs.warehouse()
+    lake = warehouse or registry.warehouse()
     with speaking(bootstrap, client) as looker:
         from klamm.cli.sql.asker import Asker
         from klamm.pipeline.adhoc.known import Known

@@ -124,9 +124,9 @@ def default_table(topic: str) -> str:
 
 
 def file_of(topic: str) -> Path:
-    from klamm.pipeline.running import runs
+    from klamm.pipeline.running import registry
 
-    return runs.state_folder(pipeline_name(topic)) / _FILE
+    return registry.state_folder(pipeline_name(topic)) / _FILE
 
 
 def dead_letter_topic(topic: str) -> str:

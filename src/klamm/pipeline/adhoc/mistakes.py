@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from klamm.pipeline.running.failures.chain import clean
-from klamm.pipeline.running.trouble import sentence_of
+from klamm.pipeline.failures.chain import clean
+from klamm.pipeline.failures.trouble import sentence_of
 
 _PLACE = re.compile(r";? ?\(?line (\d+),? pos(?:ition)? (\d+)\)?")
 # What Spark adds for people who administer a metastore.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from klamm.pipeline.running.plan import plan_of
+from klamm.pipeline.plan import plan_of
 from klamm.pipeline.spec import (
     LostMarker,
     Pipeline,

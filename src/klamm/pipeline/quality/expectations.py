@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.classic.column import Column as ClassicColumn
 
-from klamm.pipeline.running.trouble import USAGE, PipelineFailed, sentence_of
+from klamm.pipeline.failures.trouble import USAGE, PipelineFailed, sentence_of
 from klamm.pipeline.spec import Expectation
 
 DROPPED = "dropped."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from klamm.pipeline.running.plan import plan_of
+from klamm.pipeline.plan import plan_of
 from klamm.pipeline.spec import (
     JdbcSource,
     ParquetSink,

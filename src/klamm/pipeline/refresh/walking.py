@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from klamm.pipeline.failures.trouble import USAGE, PipelineFailed, failed
 from klamm.pipeline.identity.definition import definitions_of
 from klamm.pipeline.identity.keeping import (
     LocalFiles,
@@ -30,10 +31,9 @@ from klamm.pipeline.identity.keeping import (
 from klamm.pipeline.jars import Watcher as JarWatcher
 from klamm.pipeline.place import Place
 from klamm.pipeline.refresh.planning import CannotRefresh, Refresh, plan_refresh
-from klamm.pipeline.running import runs
+from klamm.pipeline.running import registry
 from klamm.pipeline.running.checkpoint import InUse, local_path, only_writer
-from klamm.pipeline.running.runner import place_of, run, session_for
-from klamm.pipeline.running.trouble import USAGE, PipelineFailed, failed
+from klamm.pipeline.running.run import place_of, run, session_for
 from klamm.pipeline.spec import Pipeline, Start, filled
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ class _Walk:
         for rebuilt in self._plan.rebuilt:
             discard(self._spark, self._place, rebuilt)
         shutil.rmtree(self._beside, ignore_errors=True)
-        runs.forget(self._plan.pipeline.name)
+        registry.forget(self._plan.pipeline.name)
         self._forget_group()
 
     def _forget_group(self) -> None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from klamm.pipeline.failures.trouble import PipelineFailed
 from klamm.pipeline.identity.keeping import (
     OWN_FOLDER,
     LocalFiles,
@@ -17,9 +18,8 @@ from klamm.pipeline.identity.keeping import (
     positions,
     swapping,
 )
-from klamm.pipeline.running import runs
-from klamm.pipeline.running.plan import Plan, labels_in
-from klamm.pipeline.running.trouble import PipelineFailed
+from klamm.pipeline.plan import Plan, labels_in
+from klamm.pipeline.running import registry
 
 _LOCK = ".lock"
 
@@ -67,14 +67,14 @@ def only_writer(checkpoint: str) -> Iterator[None]:
 
 def check_not_lost(name: str, checkpoint: str) -> None:
     """A pipeline that ran on this checkpoint and finds nothing there would quietly begin anew, and write all again."""
-    folder, before = local_path(checkpoint), runs.look(name)
+    folder, before = local_path(checkpoint), registry.look(name)
     if folder is None or before is None or before.checkpoint != checkpoint:
         return
-    queries = (runs.last_progress(name) or {}).get("queries") or ()
+    queries = (registry.last_progress(name) or {}).get("queries") or ()
     had_begun = any(query.get("batches") or query.get("partitions") for query in queries)
     is_empty = not folder.is_dir() or not any(_is_query(each) for each in folder.iterdir())
     # A replay has set the old one aside itself.
-    if had_begun and is_empty and runs.start_override(name) is None:
+    if had_begun and is_empty and registry.start_override(name) is None:
         raise PipelineFailed(
             f"the checkpoint {folder} is gone, and with it what tells how far the pipeline is: bring it back, or "
             f"accept that all is processed again with `klamm pipeline reset {name} --execute`"

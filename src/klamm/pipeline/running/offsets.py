@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from klamm.pipeline.client import for_librdkafka, silent
 from klamm.pipeline.place import Place
-from klamm.pipeline.running.plan import plan_of
+from klamm.pipeline.plan import plan_of
 from klamm.pipeline.running.progress import Report
 from klamm.pipeline.spec import Pipeline, TopicSource
 from klamm.pipeline.spec.checks.reads import matches

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from klamm.pipeline.failures.trouble import PipelineFailed, Trouble, trouble_of
 from klamm.pipeline.identity.rules import TopicsChanged
 from klamm.pipeline.running.cluster_watch import ClusterWatch
 from klamm.pipeline.running.offsets import GroupOffsets, Readers, processed_offsets
 from klamm.pipeline.running.progress import Report, Reporter
+from klamm.pipeline.running.queries import Startable
 from klamm.pipeline.running.query import RunningQuery
-from klamm.pipeline.running.start import Startable
-from klamm.pipeline.running.trouble import PipelineFailed, Trouble, trouble_of
 from klamm.pipeline.sources.trouble import SourceUnreachable
 
 Watch: TypeAlias = Callable[[Report], None]

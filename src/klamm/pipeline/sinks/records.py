@@ -8,7 +8,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.avro.functions import to_avro
 from pyspark.sql.types import ArrayType, MapType, StructType, VariantType
 
-from klamm.pipeline.running.trouble import sentence_of
+from klamm.pipeline.failures.trouble import sentence_of
 from klamm.pipeline.sinks.tables.columns import quoted
 from klamm.pipeline.sinks.trouble import SinkFailed
 from klamm.pipeline.spec.model.sinks import TopicSink

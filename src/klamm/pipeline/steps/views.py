@@ -11,9 +11,9 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
+from klamm.pipeline.failures.trouble import USAGE, PipelineFailed, failed
 from klamm.pipeline.place import Place
 from klamm.pipeline.quality.reading import check_step, read_checked
-from klamm.pipeline.running.trouble import USAGE, PipelineFailed, failed
 from klamm.pipeline.sources.tables import open_table
 from klamm.pipeline.spec import (
     PREVIOUS,

@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from cli.commands import Klamm
-from klamm.pipeline.running import runs
+from klamm.pipeline.running import registry
 from pipeline.cli import files
 from pipeline.reading.records import create, put
 
@@ -38,7 +38,7 @@ def file(home: Path, name: str) -> str:
 @pytest.fixture
 def checkpoint(name: str) -> Path:
     """As Spark leaves it, with something of the user's beside."""
-    folder = Path(runs.checkpoint_of(name))
+    folder = Path(registry.checkpoint_of(name))
     (folder / "topic.out" / "offsets").mkdir(parents=True)
     (folder / "landed.orders").mkdir()
     (folder / "notes").mkdir()

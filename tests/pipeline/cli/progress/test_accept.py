@@ -8,7 +8,7 @@ import pytest
 from cli.commands import Klamm
 from klamm.pipeline.identity.keeping import Kept, LocalFiles, read_kept, write_kept
 from klamm.pipeline.identity.rules import Identity, Topic
-from klamm.pipeline.running import runs
+from klamm.pipeline.running import registry
 from pipeline.reading.records import create, put
 
 
@@ -23,7 +23,7 @@ def name(bootstrap: str) -> str:
 
 def has_read(name: str, offset: int, identity: Identity) -> Path:
     """A checkpoint whose query stands at that offset of the topic."""
-    folder = Path(runs.checkpoint_of(name))
+    folder = Path(registry.checkpoint_of(name))
     (folder / "q" / "offsets").mkdir(parents=True)
     (folder / "q" / "offsets" / "0").write_text(f'v1\n{{}}\n{{"{name}":{{"0":{offset}}}}}')
     write_kept(LocalFiles(folder), "q", Kept(identity))

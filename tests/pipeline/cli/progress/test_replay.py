@@ -7,7 +7,7 @@ import pytest
 from cli.commands import Klamm
 from klamm.cli.output import UsageError
 from klamm.cli.pipeline.progress.replay import parse_when
-from klamm.pipeline.running import runs
+from klamm.pipeline.running import registry
 from klamm.pipeline.spec import Edge, FromTime
 from pipeline.cli import files
 from pipeline.cli.runner import running
@@ -63,7 +63,7 @@ def test_replay_shows_what_it_would_do_and_changes_nothing(
     ]
     assert "nothing was changed" in answer.err
     assert folders_beside(checkpoint) == ["checkpoint"]
-    assert runs.start_override(name) is None
+    assert registry.start_override(name) is None
 
 
 def test_replay_sets_the_progress_aside_and_the_next_run_starts_there(
@@ -76,7 +76,7 @@ def test_replay_sets_the_progress_aside_and_the_next_run_starts_there(
     assert aside.startswith("checkpoint.before-")
     assert (checkpoint.parent / aside / "topic.out" / "offsets").is_dir()
     assert str(checkpoint.parent / aside) in answer.err
-    assert isinstance(runs.start_override(name), FromTime)
+    assert isinstance(registry.start_override(name), FromTime)
 
 
 def test_replay_says_of_which_progress_it_speaks(
@@ -84,10 +84,10 @@ def test_replay_says_of_which_progress_it_speaks(
 ) -> None:
     """The last run had a checkpoint of its own, which a replay without --checkpoint does not touch."""
     elsewhere = home / "elsewhere"
-    last = runs.run_of_this_process(
+    last = registry.run_of_this_process(
         name, bootstrap="", master="", checkpoint=str(elsewhere), warehouse=""
     )
-    with runs.registered(last):
+    with registry.registered(last):
         pass
 
     shown = ask("replay", file, "--from", "earliest")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from cli.commands import Klamm
-from klamm.pipeline.running import runs
+from klamm.pipeline.running import registry
 from klamm.pipeline.spec import Edge
 
 
@@ -24,13 +24,13 @@ def test_reset_shows_what_it_would_forget(
 def test_reset_forgets_the_checkpoint_and_the_group_and_nothing_else(
     ask: Klamm, name: str, file: str, checkpoint: Path
 ) -> None:
-    runs.set_start_override(name, Edge.EARLIEST)
+    registry.set_start_override(name, Edge.EARLIEST)
 
     answer = ask("reset", file, "--execute")
 
     assert answer.code == 0
     assert sorted(each.name for each in checkpoint.iterdir() if each.is_dir()) == ["notes"]
-    assert runs.start_override(name) is None
+    assert registry.start_override(name) is None
     assert "has not processed anything yet" in ask("lag", file).err
 
 

@@ -8,7 +8,7 @@ import pytest
 from cli.commands import Klamm
 from klamm.pipeline.identity.keeping import Kept, LocalFiles, write_kept
 from klamm.pipeline.identity.rules import Identity
-from klamm.pipeline.running import runs
+from klamm.pipeline.running import registry
 from klamm.pipeline.spec import Edge
 from pipeline.cli import files
 from pipeline.reading.records import create, put
@@ -39,7 +39,7 @@ def file(home: Path, name: str) -> str:
 
 def has_run(name: str, **offsets: int) -> Path:
     """Its queries, as Spark leaves them, each with the next offset that it would read."""
-    folder = Path(runs.checkpoint_of(name))
+    folder = Path(registry.checkpoint_of(name))
     for query, offset in offsets.items():
         (folder / f"topic.{query}" / "offsets").mkdir(parents=True)
         planned = f'v1\n{{}}\n{{"{name}":{{"0":{offset}}}}}'
@@ -69,8 +69,8 @@ def test_replay_sets_one_query_aside(
     assert files_of(folder) == [".klamm/topic.raw.json", "topic.raw"]
     (aside,) = [each for each in folder.parent.iterdir() if each != folder]
     assert files_of(aside) == [".klamm/topic.copy.json", "topic.copy"]
-    assert runs.start_override(name) is Edge.EARLIEST
-    assert runs.start_override_of(name) == {"topic.copy"}
+    assert registry.start_override(name) is Edge.EARLIEST
+    assert registry.start_override_of(name) == {"topic.copy"}
 
 
 def test_replay_of_all_queries_by_name_is_one_of_the_pipeline(
@@ -81,7 +81,7 @@ def test_replay_of_all_queries_by_name_is_one_of_the_pipeline(
     ask("replay", file, "--from", "earliest", "--view", "copied", "--view", "input", "--execute")
 
     assert not folder.exists()
-    assert runs.start_override_of(name) is None
+    assert registry.start_override_of(name) is None
 
 
 def test_replay_of_one_query_waits_for_those_that_have_not_begun(
@@ -93,7 +93,7 @@ def test_replay_of_one_query_waits_for_those_that_have_not_begun(
 
     assert answer.code == 1
     assert "topic.raw has no progress yet, and would start there as well" in answer.err
-    assert runs.start_override(name) is None
+    assert registry.start_override(name) is None
 
 
 def test_reset_forgets_one_query(ask: Klamm, name: str, file: str) -> None:

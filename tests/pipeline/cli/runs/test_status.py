@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from cli.commands import Klamm
-from klamm.pipeline.running import runs
+from klamm.pipeline.running import registry
 from klamm.pipeline.spec import FromTime
 from pipeline.cli import files
 from pipeline.cli.runner import running
@@ -34,7 +34,7 @@ def test_status_is_read_by_people_as_tables(pipeline: Klamm) -> None:
 
 def test_status_says_where_the_next_run_starts(pipeline: Klamm) -> None:
     with running("stats"):
-        runs.set_start_override("stats", FromTime(1794818587000))
+        registry.set_start_override("stats", FromTime(1794818587000))
         (row,) = pipeline("status", "stats").rows
 
     assert row["next_start"] == "@2026-11-16T08:43:07.000Z"

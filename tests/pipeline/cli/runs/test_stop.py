@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from cli.commands import Klamm
-from klamm.pipeline.running import runs
+from klamm.pipeline.running import registry
 from pipeline.cli.runner import running
 
 
@@ -41,7 +41,7 @@ def test_stop_of_what_does_not_run_says_so(pipeline: Klamm) -> None:
 
 def test_stop_never_signals_a_process_that_only_has_the_number(pipeline: Klamm) -> None:
     with running("stats") as process:
-        file = runs.state_folder("stats") / "run.json"
+        file = registry.state_folder("stats") / "run.json"
         facts = json.loads(file.read_text())
         file.write_text(json.dumps({**facts, "process_birth": "another boot/1"}))
         answer = pipeline("stop", "stats")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from klamm.cli.output import CommandError
 from klamm.cli.pipeline.targets import Target
+from klamm.pipeline.failures.trouble import PipelineFailed
 from klamm.pipeline.identity.keeping import OWN_FOLDER
 from klamm.pipeline.running.checkpoint import local_path, only_writer
-from klamm.pipeline.running.trouble import PipelineFailed
 
 # By these Spark's folder of one query is known.
 _SPARKS_OWN = ("metadata", "offsets", "commits", "sources", "state")

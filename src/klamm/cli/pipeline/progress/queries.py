@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from klamm.cli.output import UsageError
-from klamm.pipeline.running.plan import labels_in, plan_of
+from klamm.pipeline.plan import labels_in, plan_of
 from klamm.pipeline.spec import Pipeline
 from klamm.pipeline.spec.problems import nearest
 

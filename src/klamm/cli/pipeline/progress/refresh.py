@@ -32,10 +32,10 @@ from klamm.cli.pipeline.targets import (
     read_pipeline,
     target_of,
 )
+from klamm.pipeline.failures.trouble import PipelineFailed
 from klamm.pipeline.jars import jars_for
+from klamm.pipeline.plan import plan_of
 from klamm.pipeline.refresh.planning import CannotRefresh, Refresh, plan_refresh
-from klamm.pipeline.running.plan import plan_of
-from klamm.pipeline.running.trouble import PipelineFailed
 from klamm.pipeline.spec import BadPipeline, ParquetSink, Pipeline, Start, filled
 
 if TYPE_CHECKING:

@@ -30,9 +30,9 @@ from klamm.cli.pipeline.targets import (
     target_of,
 )
 from klamm.pipeline.identity.keeping import LocalFiles, kept_file, positions
-from klamm.pipeline.running import runs
+from klamm.pipeline.plan import plan_of
+from klamm.pipeline.running import registry
 from klamm.pipeline.running.checkpoint import local_path, not_begun
-from klamm.pipeline.running.plan import plan_of
 from klamm.pipeline.spec import Duration, Edge, FromTime, Pipeline, TopicSource, parse_time
 
 _AGO = re.compile(r"(.+?)\s*\bago", re.IGNORECASE)
@@ -220,7 +220,7 @@ def start_again(
     """Where the old progress lies now. The next run has none and starts there."""
     names = None if chosen is None else [each.query for each in chosen]
     # In this order: after a crash in between the old progress still stands, and the start counts for nothing.
-    runs.set_start_override(target.name, start, names)
+    registry.set_start_override(target.name, start, names)
     if not folder.exists():
         return None
     aside = _free_name(folder)

@@ -11,7 +11,7 @@ from klamm.cli.pipeline.progress.folder import held_still, parts_of, queries_in
 from klamm.cli.pipeline.progress.queries import Sinks, Views, choices_of, some_of
 from klamm.cli.pipeline.targets import Bootstrap, Checkpoint, Execute, NameOrFile, Target, find
 from klamm.pipeline.identity.keeping import LocalFiles, forget_query
-from klamm.pipeline.running import runs
+from klamm.pipeline.running import registry
 
 
 def reset(
@@ -69,7 +69,7 @@ def forget_progress(target: Target, folder: Path, cluster: Cluster) -> None:
             shutil.rmtree(part)
         except OSError as error:
             raise CommandError(f"{part} cannot be removed", why=error.strerror or "") from error
-    runs.forget(target.name)
+    registry.forget(target.name)
 
 
 def _delete_group(cluster: Cluster, group: str) -> None:

@@ -8,13 +8,13 @@ from typing import Any
 from klamm.cli.connect import Output
 from klamm.cli.output import Row, show
 from klamm.cli.pipeline.units import moment
-from klamm.pipeline.running import runs
-from klamm.pipeline.running.runs import Run
+from klamm.pipeline.running import registry
+from klamm.pipeline.running.registry import Run
 
 
 def list_runs(output: Output = None) -> None:
     """List the pipelines that run or ran on this machine."""
-    show([_row(run, runs.last_progress(run.name)) for run in runs.all_runs()], output)
+    show([_row(run, registry.last_progress(run.name)) for run in registry.all_runs()], output)
 
 
 def _row(run: Run, progress: Mapping[str, Any] | None) -> Row:

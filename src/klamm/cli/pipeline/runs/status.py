@@ -10,8 +10,8 @@ from klamm.cli.connect import Output
 from klamm.cli.output import CommandError, Format, Json, Row, format_or_default, show
 from klamm.cli.pipeline.targets import NameOrFile, find
 from klamm.cli.pipeline.units import age, clock, moment, rate, took
-from klamm.pipeline.running import runs
-from klamm.pipeline.running.runs import Run
+from klamm.pipeline.running import registry
+from klamm.pipeline.running.registry import Run
 
 
 def status(target: NameOrFile, output: Output = None) -> None:
@@ -26,7 +26,7 @@ def status(target: NameOrFile, output: Output = None) -> None:
             f"pipeline {found.name} did not run on this machine yet",
             hint="klamm pipeline run FILE",
         )
-    progress = runs.last_progress(run.name)
+    progress = registry.last_progress(run.name)
     if format_or_default(output) is Format.JSON:
         show([{**_facts(run), "progress": progress}], Format.JSON)
         return
@@ -42,7 +42,7 @@ def status(target: NameOrFile, output: Output = None) -> None:
 
 
 def _facts(run: Run) -> dict[str, Json]:
-    start = runs.start_override(run.name)
+    start = registry.start_override(run.name)
     facts: dict[str, Json] = {
         "pipeline": run.name,
         "state": run.state.value,

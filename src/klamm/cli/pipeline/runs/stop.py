@@ -14,8 +14,8 @@ import typer
 from klamm.cli.connect import DAY_SECONDS, Output, a_number
 from klamm.cli.output import CommandError, Row, show
 from klamm.cli.pipeline.targets import NameOrFile, find
-from klamm.pipeline.running import runs
-from klamm.pipeline.running.runs import Run, State
+from klamm.pipeline.running import registry
+from klamm.pipeline.running.registry import Run, State
 
 
 def stop(
@@ -39,7 +39,7 @@ def stop(
     ended = stop_run(found.run, within_seconds=timeout)
     row: Row = {"pipeline": ended.name, "pid": ended.pid, "result": how_it_ended(ended)}
     show([row], output)
-    if ended.state is not runs.State.STOPPED:
+    if ended.state is not registry.State.STOPPED:
         raise typer.Exit(1)
 
 
@@ -55,7 +55,7 @@ def stop_run(run: Run, *, within_seconds: float) -> Run:
                 f"{within_seconds:.0f} s",
                 hint=f"wait, or end it with `kill -9 {run.pid}`: the next run repeats the batch",
             )
-    ended = runs.look(run.name)
+    ended = registry.look(run.name)
     return ended or run
 
 
@@ -83,7 +83,7 @@ def _process(run: Run) -> Iterator[int]:
         raise CommandError(f"pipeline {run.name} ended just now") from error
     try:
         # Looked at again: from here on the number cannot become another's.
-        if not runs.is_process(run.pid, run.process_birth):
+        if not registry.is_process(run.pid, run.process_birth):
             raise CommandError(f"pipeline {run.name} ended just now")
         yield process
     except PermissionError as error:

@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from klamm.pipeline.running.trouble import sentence_of
+from klamm.pipeline.failures.trouble import sentence_of
 from klamm.pipeline.sinks.trouble import SinkFailed
 from klamm.pipeline.spec.model.sinks import TableSink
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from klamm.pipeline.failures.trouble import NO_SPACE, trouble_of
 from klamm.pipeline.place import Place
-from klamm.pipeline.running.failures.disks import Folder, folders_of, fullest
-from klamm.pipeline.running.trouble import NO_SPACE, trouble_of
+from klamm.pipeline.running.disks import Folder, folders_of, fullest
 from klamm.pipeline.spec import from_dict
 
 PLAN = """

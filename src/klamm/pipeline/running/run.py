@@ -13,6 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from klamm.pipeline.failures.trouble import (
+    NO_SPACE,
+    USAGE,
+    PipelineFailed,
+    failed,
+    trouble_of,
+)
 from klamm.pipeline.jars import Watcher as JarWatcher
 from klamm.pipeline.partitions import (
     SHUFFLE_PARTITIONS,
@@ -24,7 +31,8 @@ from klamm.pipeline.partitions import (
     what_stays,
 )
 from klamm.pipeline.place import Place
-from klamm.pipeline.running import runs
+from klamm.pipeline.plan import plan_of
+from klamm.pipeline.running import registry
 from klamm.pipeline.running.checkpoint import (
     check_not_lost,
     check_not_swapping,
@@ -34,16 +42,8 @@ from klamm.pipeline.running.checkpoint import (
     not_begun,
     only_writer,
 )
-from klamm.pipeline.running.failures.disks import folders_of, fullest
-from klamm.pipeline.running.plan import plan_of
+from klamm.pipeline.running.disks import folders_of, fullest
 from klamm.pipeline.running.progress import Report, Reporter
-from klamm.pipeline.running.trouble import (
-    NO_SPACE,
-    USAGE,
-    PipelineFailed,
-    failed,
-    trouble_of,
-)
 from klamm.pipeline.spec import BadPipeline, Pipeline, TopicSource, filled
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from klamm.pipeline.identity.guard import Guard
     from klamm.pipeline.identity.keeping import Files
-    from klamm.pipeline.running.start import Startable
+    from klamm.pipeline.running.queries import Startable
     from klamm.pipeline.running.supervisor import Notice, Watch
 
 DEFAULT_BOOTSTRAP = "localhost:9092"
@@ -92,7 +92,7 @@ def run(
     place = place_of(pipeline, bootstrap=bootstrap, checkpoint=checkpoint, warehouse=warehouse)
     notice = notice or _to_stderr
     plan = plan_of(pipeline)
-    this_run = runs.run_of_this_process(
+    this_run = registry.run_of_this_process(
         pipeline.name,
         bootstrap=place.bootstrap,
         master=master,
@@ -106,7 +106,7 @@ def run(
         with (
             _full_disk_named(pipeline, place),
             only_writer(place.checkpoint),
-            runs.registered(this_run),
+            registry.registered(this_run),
         ):
             check_not_swapping(place.checkpoint)
             check_sinks(place.checkpoint, plan)
@@ -125,7 +125,7 @@ def run(
                     file=file,
                     queries=queries,
                 )
-    except runs.AlreadyRuns as other:
+    except registry.AlreadyRuns as other:
         raise PipelineFailed(str(other)) from other
 
 
@@ -140,8 +140,10 @@ def place_of(
     return Place(
         bootstrap=bootstrap or pipeline.bootstrap or DEFAULT_BOOTSTRAP,
         client=dict(pipeline.client),
-        checkpoint=_whole(checkpoint or pipeline.checkpoint or runs.checkpoint_of(pipeline.name)),
-        warehouse=_whole(warehouse or runs.warehouse()),
+        checkpoint=_whole(
+            checkpoint or pipeline.checkpoint or registry.checkpoint_of(pipeline.name)
+        ),
+        warehouse=_whole(warehouse or registry.warehouse()),
     )
 
 
@@ -256,10 +258,10 @@ def _supervise(
         startables = [each for each in startables if each.name in queries]
 
     def told(report: Report) -> None:
-        runs.note_progress(pipeline.name, report.to_dict())
-        if report.have_begun(runs.start_override_of(pipeline.name)):
+        registry.note_progress(pipeline.name, report.to_dict())
+        if report.have_begun(registry.start_override_of(pipeline.name)):
             # Every query has a checkpoint now, and a start position counts no more.
-            runs.clear_start_override(pipeline.name)
+            registry.clear_start_override(pipeline.name)
         if watch is not None:
             watch(report)
 
@@ -348,7 +350,7 @@ def _prepared(
     guard: Guard,
 ) -> list[Startable] | None:
     """The queries, as soon as the cluster answers what has to be known for them; None if the run is stopped before."""
-    from klamm.pipeline.running.start import prepare
+    from klamm.pipeline.running.queries import prepare
     from klamm.pipeline.running.supervisor import Pauses, again
 
     pauses = Pauses(patience_seconds)
@@ -367,11 +369,11 @@ def _prepared(
 
 def _from_where_asked(pipeline: Pipeline, checkpoint: str) -> Pipeline:
     """`klamm pipeline replay` says where topics are read from when there is no checkpoint, in place of the file."""
-    start = runs.start_override(pipeline.name)
+    start = registry.start_override(pipeline.name)
     if start is None:
         return pipeline
     # It counts for all sources, and so for every query that has no checkpoint.
-    of = runs.start_override_of(pipeline.name)
+    of = registry.start_override_of(pipeline.name)
     if of is not None and (new := not_begun(checkpoint, plan_of(pipeline)) - of):
         raise PipelineFailed(
             f"{', '.join(sorted(new))} has no progress yet and would start where the replay of {', '.join(sorted(of))} "

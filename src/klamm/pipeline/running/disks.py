@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from klamm.pipeline.place import Place
-from klamm.pipeline.running import runs
+from klamm.pipeline.running import registry
 from klamm.pipeline.spec import ParquetSink, Pipeline
 
 # A disk with more than this was not full a moment ago.
@@ -34,7 +34,7 @@ def folders_of(pipeline: Pipeline, place: Place) -> Iterator[Folder]:
     ]
     own = dict(pipeline.options).get("spark.local.dir") or os.environ.get("SPARK_LOCAL_DIRS")
     named += [("Spark's own files", each) for each in (own or tempfile.gettempdir()).split(",")]
-    named.append(("klamm's own files", str(runs.state_folder(pipeline.name))))
+    named.append(("klamm's own files", str(registry.state_folder(pipeline.name))))
     for what, path in named:
         parts = urlsplit(path)
         if parts.scheme in ("", "file"):

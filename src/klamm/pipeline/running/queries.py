@@ -9,11 +9,11 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from klamm.pipeline.client import for_spark
+from klamm.pipeline.failures.trouble import failed
 from klamm.pipeline.identity.guard import Guard
 from klamm.pipeline.place import Place
-from klamm.pipeline.running.plan import PlannedQuery, dead_letters_name, plan_of
+from klamm.pipeline.plan import PlannedQuery, dead_letters_name, plan_of
 from klamm.pipeline.running.query import Check, RunningQuery, start_batches, start_continuous
-from klamm.pipeline.running.trouble import failed
 from klamm.pipeline.sinks.making import make_dead_letter_sink, make_sink
 from klamm.pipeline.sinks.records import as_records
 from klamm.pipeline.spec import ConsoleSink, Pipeline, Sink, TopicSink, Trigger, TriggerWhen

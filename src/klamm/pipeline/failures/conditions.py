@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from klamm.pipeline.running.failures.chain import Link, clean, with_condition
+from klamm.pipeline.failures.chain import Link, clean, with_condition
 
 Parameters: TypeAlias = Mapping[str, str]
 

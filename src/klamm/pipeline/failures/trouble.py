@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from klamm.pipeline.running.failures.chain import (
+from klamm.pipeline.failures.chain import (
     NOT_THE_USERS,
     TRACEBACK,
     Link,
@@ -22,7 +22,7 @@ from klamm.pipeline.running.failures.chain import (
     place_of,
     with_condition,
 )
-from klamm.pipeline.running.failures.conditions import (
+from klamm.pipeline.failures.conditions import (
     CHECKPOINT_BROKEN,
     STATE_CHANGED,
     state_change,
