@@ -16,7 +16,7 @@ from klamm.base.ids import OffsetAndEpoch
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.control import ControlMessage
 from klamm.protocol.records.reader import Record
-from klamm.raft import leadership, quorum
+from klamm.raft import deadlines, leadership, quorum
 from klamm.raft.due import due
 from klamm.raft.election_state import ElectionState
 from klamm.raft.epoch import Epoch
@@ -142,20 +142,12 @@ class RaftNode:
 
     def wake(self, now: Ms) -> Ready:
         """Some of what was waited for did not come in time."""
-        if now >= self._role_deadline():
+        if now >= deadlines.role_deadline(self):
             self._time_out(now)
         return self._done(now)
 
     def next_wake(self, now: Ms) -> Ms:
-        resting = self._outgoing.next_wake(now)
-        at = self._role_deadline()
-        if isinstance(self.state, Leader):
-            others = self.voters.others(self.me.id)
-            every = self.timing.begin_epoch
-            at = min([at, *(leadership.begin_epoch_at(self.state, o, every) for o in others)])
-        elif isinstance(self.state, Follower) and not self.is_voter and now < self.state.timeout_at:
-            at = self.state.timeout_at
-        return at if resting is None else min(at, resting)
+        return min(deadlines.next_wake(self, now), self._outgoing.next_wake(now))
 
     def receive(self, request: Request, now: Ms) -> Ready:
         """Another node asks something; Ready has the answer. A fetch that finds nothing new may be asked again later."""
@@ -514,20 +506,6 @@ class RaftNode:
         unaware = {each.id for each in others}
         self._become(Role.RESIGNED, Resigned(now + self._election_delay(), preferred, unaware))
 
-    def _role_deadline(self) -> Ms:
-        match self.state:
-            case Unattached(at) | Voting(at) | Resigned(at):
-                deadline = at
-            case Follower() as follower:
-                # While a snapshot is whole and being loaded it is not the leader who keeps this node waiting.
-                deadline = _NEVER if follower.is_loading else follower.timeout_at
-            case Leader() as leader:
-                patience = self.timing.check_quorum
-                lost = leadership.lost_majority_at(leader, self.me, self.voters, patience)
-                return _NEVER if lost is None else lost
-        # Observers wait for ever: they have no vote.
-        return deadline if self.is_voter or self.role is Role.RESIGNED else _NEVER
-
     def _election_delay(self) -> Ms:
         timeout = self.timing.election_timeout
         return timeout + self._draw(max(1, timeout))
@@ -595,6 +573,3 @@ class RaftNode:
         assert (self.role is Role.LEADER) == (self.leader_id == self.me.id) or (
             self.role is Role.RESIGNED
         )
-
-
-_NEVER: Ms = 1 << 62

@@ -27,18 +27,22 @@ class QuorumTiming:
         return self.fetch_timeout // 2
 
 
+NEVER: Ms = 1 << 62
 _ASK_AROUND = 5
+# How often the pause is doubled, at most, while a node does not answer.
+_MOST_DOUBLINGS = 5
 
 
 class Outgoing:
-    """One request of a kind at a time to each node, and a pause behind one that failed."""
+    """One request of a kind at a time to each node, and a pause behind one that failed, longer from time to time."""
 
-    __slots__ = ("_in_flight", "_pause", "_resting")
+    __slots__ = ("_failures", "_in_flight", "_pause", "_resting")
 
     def __init__(self, pause: Ms) -> None:
         self._pause = pause
         self._in_flight: set[tuple[int | None, type[Request]]] = set()
         self._resting: dict[int | None, Ms] = {}
+        self._failures: dict[int | None, int] = {}
 
     def may_send(self, to: int | None, kind: type[Request], now: Ms) -> bool:
         return (to, kind) not in self._in_flight and self._resting.get(to, now) <= now
@@ -50,11 +54,14 @@ class Outgoing:
         self._in_flight.discard((send.to, type(send.request)))
         if has_failed:
             # Whoever asks around for the leader has time: elections take longer than that.
-            pause = self._pause if send.to is not None else _ASK_AROUND * self._pause
+            failures = self._failures.get(send.to, 0)
+            self._failures[send.to] = min(failures + 1, _MOST_DOUBLINGS)
+            pause = self._pause << failures if send.to is not None else _ASK_AROUND * self._pause
             self._resting[send.to] = now + pause
         else:
             self._resting.pop(send.to, None)
+            self._failures.pop(send.to, None)
 
-    def next_wake(self, now: Ms) -> Ms | None:
+    def next_wake(self, now: Ms) -> Ms:
         """When the next pause ends."""
-        return min((at for at in self._resting.values() if at > now), default=None)
+        return min((at for at in self._resting.values() if at > now), default=NEVER)
