@@ -112,13 +112,17 @@ class Heartbeats:
         return soonest, found
 
     def lowest_active_offset(self, image: ClusterImage) -> int:
-        """How far every broker that serves has read the metadata, by its last heartbeat."""
+        """How far every broker that serves has read the metadata, by its last heartbeat.
+
+        One that lives in the controller's own process, and needs no heartbeats, reads what the controller does.
+        """
         offsets = [
             session.metadata_offset
             for broker_id, session in self._sessions.items()
             if (broker := image.brokers.get(broker_id)) is not None
             and broker.is_active
             and session.shutdown_offset is None
+            and session.last_contact < NEVER
         ]
         return min(offsets, default=NEVER)
 

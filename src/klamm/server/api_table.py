@@ -54,6 +54,8 @@ BROKER = (
     "delete_groups",
     "elect_leaders",
     "incremental_alter_configs",
+    "alter_partition_reassignments",
+    "list_partition_reassignments",
     "offset_delete",
     "describe_quorum",
     "update_features",
@@ -78,6 +80,8 @@ CONTROLLER = (
     "create_partitions",
     "elect_leaders",
     "incremental_alter_configs",
+    "alter_partition_reassignments",
+    "list_partition_reassignments",
     "vote",
     "begin_quorum_epoch",
     "end_quorum_epoch",
@@ -92,6 +96,7 @@ CONTROLLER = (
     "unregister_broker",
     "allocate_producer_ids",
     "controller_registration",
+    "assign_replicas_to_dirs",
 )
 
 # What a broker may pass on to the controller in an Envelope.
