@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from klamm.base.clock import Ms
 from klamm.protocol.messages.control import LeaderChangeMessage, LeaderChangeMessageVoter
-from klamm.raft import quorum
+from klamm.raft import rules
 from klamm.raft.messages import ReplicaKey
 from klamm.raft.roles import Leader, Progress
 from klamm.raft.voters import Voter, VoterSet
@@ -46,14 +46,14 @@ def high_watermark(leader: Leader, me: ReplicaKey, voters: VoterSet, *, current:
         else:
             progress = progress_of_voter(leader, voter)
             ends[voter.id] = progress.end_offset if progress else -1
-    return quorum.high_watermark(ends, epoch_start=leader.epoch_start, current=current)
+    return rules.high_watermark(ends, epoch_start=leader.epoch_start, current=current)
 
 
 def lost_majority_at(leader: Leader, me: ReplicaKey, voters: VoterSet, patience: Ms) -> Ms | None:
     """When too few voters will have been heard for a majority, unless they are heard again; None if never."""
     others = voters.others(me.id)
     # So many others make a majority, with this node if it is a voter itself.
-    needed = quorum.majority(len(voters.ids)) - (me.id in voters.ids)
+    needed = rules.majority(len(voters.ids)) - (me.id in voters.ids)
     if needed <= 0:
         return None
     heard = sorted((_heard_at(leader, each) for each in others), reverse=True)

@@ -16,8 +16,8 @@ from klamm.base.ids import OffsetAndEpoch
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.control import ControlMessage
 from klamm.protocol.records.reader import Record
-from klamm.raft import deadlines, leadership, quorum
-from klamm.raft.due import due
+from klamm.raft import leadership
+from klamm.raft.due import due, next_wake, role_deadline
 from klamm.raft.election_state import ElectionState
 from klamm.raft.epoch import Epoch
 from klamm.raft.messages import (
@@ -47,7 +47,7 @@ from klamm.raft.roles import (
     Voting,
     step,
 )
-from klamm.raft.rules import RaftLog, look_up, would_grant
+from klamm.raft.rules import RaftLog, is_majority, look_up, majority, would_grant
 from klamm.raft.timing import Outgoing, QuorumTiming
 from klamm.raft.voters import VoterHistory, VoterRecords, VoterSet
 
@@ -142,12 +142,12 @@ class RaftNode:
 
     def wake(self, now: Ms) -> Ready:
         """Some of what was waited for did not come in time."""
-        if now >= deadlines.role_deadline(self):
+        if now >= role_deadline(self):
             self._time_out(now)
         return self._done(now)
 
     def next_wake(self, now: Ms) -> Ms:
-        return min(deadlines.next_wake(self, now), self._outgoing.next_wake(now))
+        return min(next_wake(self, now), self._outgoing.next_wake(now))
 
     def receive(self, request: Request, now: Ms) -> Ready:
         """Another node asks something; Ready has the answer. A fetch that finds nothing new may be asked again later."""
@@ -377,7 +377,7 @@ class RaftNode:
             return
         assert isinstance(self.state, Voting)
         self.state.hear(voter, is_granted=answer.is_granted)
-        if quorum.is_majority(self.state.granted, self.voters.ids):
+        if is_majority(self.state.granted, self.voters.ids):
             self._win(now)
         else:
             self._pause_if_lost(self.state, now)
@@ -385,7 +385,7 @@ class RaftNode:
     def _pause_if_lost(self, voting: Voting, now: Ms) -> None:
         """Try again soon, at another time than those who lost with us."""
         ids = self.voters.ids
-        if len(ids - voting.rejected) < quorum.majority(len(ids)):
+        if len(ids - voting.rejected) < majority(len(ids)):
             pause = self._draw(max(1, self.timing.election_backoff_max))
             voting.ends_at = min(voting.ends_at, now + pause)
 
@@ -449,7 +449,7 @@ class RaftNode:
     def _stand(self, now: Ms) -> None:
         ends_at = now + self._election_delay()
         self._become(Role.PROSPECTIVE, Voting(ends_at, {self.me.id}))
-        if quorum.is_majority({self.me.id}, self.voters.ids):
+        if is_majority({self.me.id}, self.voters.ids):
             self._win(now)
 
     def _win(self, now: Ms) -> None:
@@ -459,7 +459,7 @@ class RaftNode:
             self.known.voted = self.me
             self._persist()
             self._become(Role.CANDIDATE, Voting(now + self._election_delay(), {self.me.id}))
-            if not quorum.is_majority({self.me.id}, self.voters.ids):
+            if not is_majority({self.me.id}, self.voters.ids):
                 return
         self._lead(now)
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from klamm.testing.world import Simulation
-from support.quorum_hosts import SimulatedQuorum
+from server.quorum.hosts import SimulatedQuorum
 
 
 def play(quorum: SimulatedQuorum, work: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -5,7 +5,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from klamm.raft import quorum
+from klamm.raft import rules
 
 ENDS = st.dictionaries(st.integers(1, 9), st.integers(0, 20), min_size=1, max_size=7)
 
@@ -13,7 +13,7 @@ ENDS = st.dictionaries(st.integers(1, 9), st.integers(0, 20), min_size=1, max_si
 @given(st.integers(1, 9))
 def test_any_two_majorities_overlap_and_smaller_sets_need_not(count):
     voters = range(count)
-    size = quorum.majority(count)
+    size = rules.majority(count)
 
     majorities = [set(each) for each in combinations(voters, size)]
     assert all(one & other for one in majorities for other in majorities)
@@ -25,7 +25,7 @@ def test_any_two_majorities_overlap_and_smaller_sets_need_not(count):
 def test_only_votes_of_voters_count(voters, granted):
     counted = sum(1 for voter in voters if voter in granted)
 
-    assert quorum.is_majority(granted, voters) == (2 * counted > len(voters))
+    assert rules.is_majority(granted, voters) == (2 * counted > len(voters))
 
 
 @given(ENDS)
@@ -33,13 +33,13 @@ def test_the_durable_end_is_the_highest_offset_that_more_than_half_hold(ends):
     def is_held(offset):
         return 2 * sum(1 for end in ends.values() if end >= offset) > len(ends)
 
-    assert quorum.durable_end(ends) == max(offset for offset in range(21) if is_held(offset))
+    assert rules.durable_end(ends) == max(offset for offset in range(21) if is_held(offset))
 
 
 @given(ENDS, st.integers(0, 20), st.integers(0, 20))
 def test_a_leader_commits_from_its_own_epoch_on_and_never_takes_back(ends, epoch_start, current):
-    after = quorum.high_watermark(ends, epoch_start=epoch_start, current=current)
+    after = rules.high_watermark(ends, epoch_start=epoch_start, current=current)
 
     assert after >= current
     if after > current:
-        assert after == quorum.durable_end(ends) > epoch_start
+        assert after == rules.durable_end(ends) > epoch_start
