@@ -201,6 +201,12 @@ class Controller:
             return Decision(None)
         return Decision(None, fencing.fence(self._context(now), broker))
 
+    def lives_here(self, broker_id: int) -> None:
+        """The broker of this very process: it lives as long as the controller does, without heartbeats."""
+        broker = self.image.brokers.get(broker_id)
+        if broker is not None:
+            self._heartbeats.of(broker, NEVER).last_contact = NEVER
+
     # Time
 
     @property

@@ -145,6 +145,8 @@ class BrokerLifecycle:
         """All is open: returns when the broker may lead and clients are told of it."""
         self._wants_fence = False
         self._quorum.on_change(self._follow)
+        # A new active controller has heard nothing of this broker yet.
+        self._quorum.on_leader(self._wanted.set)
         self._wanted.set()
         await self._unfenced.wait()
 
@@ -153,7 +155,13 @@ class BrokerLifecycle:
     async def _beat_on(self) -> None:
         while True:
             self._wanted.clear()
-            pause = await self._beat()
+            pause: float | None = await self._beat()
+            if self._quorum.driver.is_active and self.state is BrokerState.RUNNING:
+                # The controller is in this process: while it lives, this broker does.
+                pause = None
+            if self._may_go.is_set():
+                # One more would ask to serve again.
+                return
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._wanted.wait()

@@ -15,6 +15,7 @@ from klamm.metadata.image import ClusterImage
 from klamm.server.api_table import CONTROLLER, CONTROLLER_MODULES, ServedApi, served
 from klamm.server.controller_port import ControllerPort
 from klamm.server.heavy.turns import HeavyRequests
+from klamm.server.peers.broker_watch import BrokerWatch
 from klamm.server.world.ports import World
 
 if TYPE_CHECKING:
@@ -51,6 +52,9 @@ class ControllerContext:
         self.heavy = HeavyRequests(world.turns)
         # In the order in which they began.
         self.tasks: dict[asyncio.Task[None], None] = {}
+        # Who lives, as far as connections tell.
+        self.brokers = BrokerWatch(world, quorum, listener=settings.listeners.inter_broker())
+        quorum.on_active = self.brokers.activated
         self.apis = served(CONTROLLER, CONTROLLER_MODULES)
 
     @property
@@ -58,6 +62,7 @@ class ControllerContext:
         return self.quorum.image
 
     async def close(self) -> None:
+        await self.brokers.close()
         for task in list(self.tasks):
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)

@@ -59,6 +59,7 @@ class Node:
         self.quorum: MetadataQuorum
         self.broker: Broker
         self.cleaner: CleanerLoop
+        self.lifecycle: BrokerLifecycle
         self.ready: Ready
 
     async def start(self) -> None:
@@ -109,6 +110,7 @@ class Node:
         context = ControllerContext(self._settings, world=self._world, quorum=quorum)
         stack.push_async_callback(context.close)
         for listener in listeners:
+            listener.on_closed = context.brokers.closed
             await listener.serve(Dispatcher(context).dispatch)
             stack.callback(listener.close)
 
@@ -120,7 +122,7 @@ class Node:
         data: DataDirectories,
     ) -> None:
         world, settings = self._world, self._settings
-        lifecycle = BrokerLifecycle(
+        lifecycle = self.lifecycle = BrokerLifecycle(
             world,
             settings,
             directories=data,

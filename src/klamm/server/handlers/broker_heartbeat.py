@@ -11,7 +11,12 @@ from klamm.protocol.messages.broker_heartbeat import (
     BrokerHeartbeatResponse,
 )
 from klamm.server.call import Call
+from klamm.server.controller_context import ControllerContext
 
 
 async def handle(request: BrokerHeartbeatRequest, call: Call) -> BrokerHeartbeatResponse:
-    return await call.context.controller.ask(request)
+    context: object = call.context
+    assert isinstance(context, ControllerContext)
+    answer = await context.controller.ask(request)
+    context.brokers.heard(request.broker_id, call.connection)
+    return answer

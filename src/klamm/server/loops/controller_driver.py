@@ -259,6 +259,11 @@ class ControllerDriver:
             with suppress(ApiError):
                 self._decide(lambda controller, now: controller.connection_lost(broker_id, now))
 
+    def lives_here(self, broker_id: int) -> None:
+        """That broker is a part of this process, and has just been heard."""
+        if self._controller is not None:
+            self._controller.lives_here(broker_id)
+
     def _decide(self, operation: Operation[None]) -> None:
         """Nobody waits for it."""
         assert self._controller is not None

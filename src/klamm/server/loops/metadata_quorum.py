@@ -63,6 +63,10 @@ class MetadataQuorum:
         # That of this process, once it is registered as a broker.
         self.broker_epoch = -1
         self.driver: ControllerDriver
+        # Hears that this node has become the active controller.
+        self.on_active: Callable[[], None] = lambda: None
+        # Hear that another node leads, or that this one decides now.
+        self._on_leader: list[Callable[[], None]] = []
         self.controller = ControllerChannel(world, settings, self)
 
     # What others may know
@@ -131,6 +135,9 @@ class MetadataQuorum:
     def on_change(self, callback: Callback) -> None:
         self._follower.on_change(callback)
 
+    def on_leader(self, callback: Callable[[], None]) -> None:
+        self._on_leader.append(callback)
+
     async def leader_change(self, seconds: float) -> None:
         """Returns when another node leads, or this one begins to decide, but not later than that."""
         await _within(seconds, self._leader_change)
@@ -177,7 +184,7 @@ class MetadataQuorum:
             raft=self._raft,
             follower=self._follower,
             bootstrap=lambda: bootstrap_records(store.bootstrap_records(), self._settings),
-            on_active=self._leader_changed,
+            on_active=self._activated,
         )
         self._published = self.image.offset + 1
         self._stack.push_async_callback(self._follower.close)
@@ -192,8 +199,14 @@ class MetadataQuorum:
         self.driver.role_changed()
         self._leader_changed()
 
+    def _activated(self) -> None:
+        self._leader_changed()
+        self.on_active()
+
     def _leader_changed(self) -> None:
         self.controller.leader_changed()
+        for callback in self._on_leader:
+            callback()
         self._leader_change.set()
         self._leader_change = asyncio.Event()
 

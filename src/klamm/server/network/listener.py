@@ -39,6 +39,8 @@ class Listener:
         """Bind at once, so that port 0 is known before anything is advertised; serve later."""
         self.name = name
         self.is_controller = is_controller
+        # Hears of each connection that has ended.
+        self.on_closed: Callable[[Connection], None] | None = None
         # Whether clients are told a configured address, or the one that they came by.
         self.is_advertised = False
         self.limits = shared.limits
@@ -128,6 +130,8 @@ class Listener:
     def closed(self, connection: Connection) -> None:
         self._connections.pop(connection, None)
         self._shared.admission.leave(connection.peer_host)
+        if self.on_closed is not None:
+            self.on_closed(connection)
 
     def complain(self, what: str, who: str, why: str) -> None:
         self._shared.complaints.warn(self.time(), "%s: peer=%s reason=%s", what, who, why)

@@ -99,7 +99,7 @@ class ControllerChannel:
     async def _try(self, request: object, origin: Origin | None, deadline: Ms) -> Any:
         quorum = self._quorum
         if quorum.driver.is_active:
-            return await quorum.driver.ask(request)
+            return await self._ask_here(request)
         if quorum.has_failed:
             raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "The metadata log cannot be written.")
         address = quorum.leader_address
@@ -110,6 +110,18 @@ class ControllerChannel:
             return await self._pass_on(address, request, origin, left_ms)
         channel = self._to(address, _LANES.get(type(request), _FORWARDING))
         return _checked(await channel.ask(request, timeout_ms=left_ms))
+
+    async def _ask_here(self, request: object) -> Any:
+        driver = self._quorum.driver
+        if isinstance(request, BrokerRegistrationRequest):
+            earlier = driver.image.brokers.get(request.broker_id)
+            if earlier is not None and earlier.incarnation_id != request.incarnation_id:
+                # Its directories are locked by this process, so that one is gone.
+                driver.connection_lost(request.broker_id)
+        answer = await driver.ask(request)
+        if isinstance(request, BrokerHeartbeatRequest):
+            driver.lives_here(request.broker_id)
+        return answer
 
     async def _pass_on(self, address: Address, request: object, origin: Origin, left_ms: Ms) -> Any:
         channel = self._to(address, _FORWARDING)

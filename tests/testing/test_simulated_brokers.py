@@ -1,0 +1,231 @@
+"""Brokers of a simulated cluster come, are missed, come back and go: registration, fencing, controlled shutdown, forwarding."""
+
+import asyncio
+
+import pytest
+
+from klamm.client import Admin
+from klamm.server.broker_lifecycle import BrokerState
+from klamm.testing.cluster import SimulatedCluster
+from klamm.testing.world import Simulation
+from testing.one_node import time_passes
+
+
+def a_cluster(*, seed: int = 1, **named: object) -> SimulatedCluster:
+    return SimulatedCluster(Simulation(seed), **named)  # type: ignore[arg-type]
+
+
+def controller_of(cluster: SimulatedCluster) -> int:
+    (active,) = [each for each in cluster.living if cluster.nodes[each].quorum.driver.is_active]
+    return active
+
+
+def fenced(cluster: SimulatedCluster, broker_id: int) -> list[bool]:
+    """As the living nodes see it."""
+    return [
+        cluster.nodes[each].quorum.image.brokers[broker_id].is_fenced
+        for each in cluster.living
+        if each != broker_id
+    ]
+
+
+async def create(cluster: SimulatedCluster, bootstrap: str, name: str) -> None:
+    async with Admin(bootstrap, environment=cluster.environment) as admin:
+        await admin.topics.create(name, partitions=3, replication_factor=3)
+
+
+def now(cluster: SimulatedCluster) -> float:
+    return cluster.simulation.loop.time()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_three_nodes_become_a_cluster_in_less_than_three_seconds(seed: int) -> None:
+    cluster = a_cluster(seed=seed)
+
+    async def work() -> None:
+        assert now(cluster) < 3
+        await cluster.until(
+            lambda: all(not any(fenced(cluster, each)) for each in cluster.ids), seconds=1
+        )
+        for node in cluster.nodes.values():
+            assert sorted(node.quorum.image.controllers) == [1, 2, 3]
+
+    cluster.run(work)
+    assert not cluster.simulation.loop.complaints
+
+
+@pytest.mark.parametrize("roles", ["xxx", "cccbbb", "xbb", "cbb"])
+def test_a_topic_is_created_by_way_of_any_broker_and_is_known_there_at_once(roles: str) -> None:
+    cluster = a_cluster(nodes=len(roles), roles=roles, settings={"default.replication.factor": 1})
+
+    async def work() -> None:
+        for broker in cluster.brokers:
+            name = f"by-way-of-{broker}"
+            async with Admin(
+                f"{cluster.name_of(broker)}:9092", environment=cluster.environment
+            ) as admin:
+                await admin.topics.create(name, partitions=2, replication_factor=1)
+            assert name in cluster.nodes[broker].broker.image.topics_by_name
+
+    cluster.run(work)
+    assert not cluster.simulation.loop.complaints
+
+
+def test_a_broker_that_is_killed_is_fenced_at_once_and_serves_again_when_it_is_back() -> None:
+    cluster = a_cluster()
+
+    async def work() -> None:
+        await create(cluster, cluster.bootstrap, "topic")
+        victim = next(each for each in cluster.ids if each != controller_of(cluster))
+        killed_at = now(cluster)
+        cluster.kill(victim)
+        await cluster.until(lambda: all(fenced(cluster, victim)), seconds=2)
+        assert now(cluster) - killed_at < 0.2
+        assert cluster.leader_of("topic", 0) != victim
+
+        started_at = now(cluster)
+        await cluster.start(victim)
+        assert now(cluster) - started_at < 1
+        await cluster.until(lambda: not any(fenced(cluster, victim)), seconds=1)
+
+    cluster.run(work)
+
+
+def test_after_the_active_controller_is_killed_another_one_decides_and_fences_its_broker() -> None:
+    cluster = a_cluster()
+
+    async def work() -> None:
+        await create(cluster, cluster.bootstrap, "before")
+        victim = controller_of(cluster)
+        killed_at = now(cluster)
+        cluster.kill(victim)
+        await cluster.until(lambda: all(fenced(cluster, victim)), seconds=4)
+        assert now(cluster) - killed_at < 2
+        bootstrap = ",".join(f"{cluster.name_of(each)}:9092" for each in cluster.living)
+        async with Admin(bootstrap, environment=cluster.environment) as admin:
+            await admin.topics.create("after", partitions=1, replication_factor=2)
+
+        await cluster.start(victim)
+        assert "after" in cluster.nodes[victim].broker.image.topics_by_name
+
+    cluster.run(work)
+
+
+def test_a_broker_that_is_cut_off_keeps_its_session_and_no_longer() -> None:
+    cluster = a_cluster()
+
+    async def work() -> None:
+        victim = next(each for each in cluster.ids if each != controller_of(cluster))
+        others = [cluster.name_of(each) for each in cluster.ids if each != victim]
+        cluster.simulation.network.cut([cluster.name_of(victim)], others)
+
+        def is_fenced() -> bool:
+            return all(
+                cluster.nodes[each].quorum.image.brokers[victim].is_fenced
+                for each in cluster.ids
+                if each != victim
+            )
+
+        cut_at = now(cluster)
+        await cluster.until(is_fenced, seconds=15)
+        assert 6 < now(cluster) - cut_at < 11
+        cluster.simulation.network.heal()
+        await cluster.until(lambda: not any(fenced(cluster, victim)), seconds=15)
+
+    cluster.run(work)
+
+
+def test_a_broker_that_stops_hands_over_first_and_is_gone_within_a_second() -> None:
+    cluster = a_cluster()
+
+    async def work() -> None:
+        await create(cluster, cluster.bootstrap, "topic")
+        for leaving in list(cluster.ids):
+            led_before = cluster.leader_of("topic", leaving - 1)
+            assert led_before is not None
+            began = now(cluster)
+            await cluster.stop(leaving)
+            assert now(cluster) - began < 1
+            await cluster.until(lambda gone=leaving: all(fenced(cluster, gone)), seconds=1)
+            for partition in range(3):
+                assert cluster.leader_of("topic", partition) not in (leaving, None)
+            await cluster.start(leaving)
+            await cluster.until(lambda back=leaving: not any(fenced(cluster, back)), seconds=5)
+
+    cluster.run(work)
+
+
+def test_the_last_nodes_of_a_cluster_that_is_stopped_do_not_wait_for_ever() -> None:
+    cluster = a_cluster()
+
+    async def work() -> None:
+        began = now(cluster)
+        await asyncio.gather(*(cluster.stop(each) for each in cluster.ids))
+        assert now(cluster) - began < 10
+        await cluster.start_all()
+        assert all(
+            cluster.nodes[each].lifecycle.state is BrokerState.RUNNING for each in cluster.ids
+        )
+
+    cluster.run(work)
+
+
+def test_a_broker_says_once_that_no_controller_can_be_reached_and_ends_after_its_time(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    cluster = a_cluster(
+        nodes=2, roles="cb", settings={"initial.broker.registration.timeout.ms": 20_000}
+    )
+
+    async def work() -> None:
+        cluster.kill(1)
+        cluster.kill(2)
+        began = now(cluster)
+        with pytest.raises(Exception, match="no active controller of the quorum can be reached"):
+            await cluster.start(2)
+        assert 20 <= now(cluster) - began < 30
+        assert len([each for each in caplog.records if "not registered yet" in each.message]) == 1
+
+    cluster.run(work)
+
+
+def test_a_number_that_is_used_twice_is_refused_in_one_sentence() -> None:
+    cluster = a_cluster(
+        nodes=3,
+        roles="cbb",
+        settings={"initial.broker.registration.timeout.ms": 20_000},
+    )
+
+    async def work() -> None:
+        twin = SimulatedCluster(
+            cluster.simulation,
+            nodes=2,
+            roles="cb",
+            settings={"initial.broker.registration.timeout.ms": 20_000},
+            of_node=lambda _: {
+                "controller.quorum.voters": "1@node1:9093",
+                "listeners": "PLAINTEXT://twin:9092",
+            },
+        )
+        twin.name_of = lambda _: "twin"  # type: ignore[method-assign]
+        with pytest.raises(
+            Exception, match=r"a broker with node\.id 2 runs in the cluster already"
+        ):
+            await twin.start(2)
+        assert not any(fenced(cluster, 2))
+
+    cluster.run(work)
+
+
+def test_time_passes_and_nobody_is_fenced() -> None:
+    cluster = a_cluster()
+
+    async def work() -> None:
+        epochs = [each.epoch for each in cluster.nodes[1].quorum.image.brokers.values()]
+        await time_passes(120)
+        brokers = cluster.nodes[1].quorum.image.brokers.values()
+        assert [each.epoch for each in brokers] == epochs
+        assert not any(each.is_fenced for each in brokers)
+
+    cluster.run(work)
+    assert not cluster.simulation.loop.complaints
