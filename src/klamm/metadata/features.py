@@ -7,6 +7,9 @@ from klamm.metadata.image import VersionRange
 METADATA_VERSION = "metadata.version"
 KRAFT_VERSION = "kraft.version"
 ELR_VERSION = "eligible.leader.replicas.version"
+TRANSACTION_VERSION = "transaction.version"
+# Its level from which on every end of a transaction has an epoch of its own (KIP-890, KIP-1228).
+BUMPS_EPOCHS = 2
 
 SUPPORTED: dict[str, VersionRange] = {
     "eligible.leader.replicas.version": VersionRange(0, 1),

@@ -19,6 +19,7 @@ from klamm.base.settings.topic import TopicSettings
 from klamm.log.disk import File
 from klamm.log.log import Log
 from klamm.log.results import Appended, OffsetOutOfRange, Origin, Slice, TimestampedOffset
+from klamm.metadata.features import BUMPS_EPOCHS
 from klamm.metadata.image import NO_LEADER, PartitionImage
 from klamm.protocol.records.batch import read_header
 from klamm.protocol.records.control import EndMarker, end_marker_batch
@@ -27,8 +28,6 @@ from klamm.replication.leader import NEVER, ActiveEpoch, Leadership
 from klamm.replication.verification import Verifications
 
 ACKS_ALL = -1
-# The transaction.version from which on every end of a transaction has an epoch of its own (KIP-890, KIP-1228).
-_BUMPS_EPOCHS = 2
 DEFAULT_LAG_MS = 30_000
 # How long after a change of leaders a producer may be confused: a few rounds of a client's retries.
 _SETTLING_MS = 5_000
@@ -268,7 +267,7 @@ class Partition:
         """The end of a transaction. Once more does no harm: the log stands as it stood, but for one more marker."""
         state = self.log.producers.get(producer_id)
         if (
-            client_version >= _BUMPS_EPOCHS
+            client_version >= BUMPS_EPOCHS
             and state is not None
             and state.txn_first_offset is not None
             and epoch <= state.epoch

@@ -26,7 +26,6 @@ from klamm.coordinator.transaction.endings import Ending, Endings
 from klamm.coordinator.transaction.records import record_of, tombstone_of, transaction_of
 from klamm.coordinator.transaction.states import AT_REST, ENDING, State
 from klamm.coordinator.transaction.transaction import (
-    BUMPS_EPOCHS,
     NO_EPOCH,
     NO_PRODUCER_ID,
     Transaction,
@@ -38,6 +37,7 @@ from klamm.coordinator.transaction.transaction import (
     is_exhausted,
     joined,
 )
+from klamm.metadata.features import BUMPS_EPOCHS, TRANSACTION_VERSION
 from klamm.metadata.image import ClusterImage
 from klamm.protocol.messages.end_txn import EndTxnResponse
 from klamm.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -288,7 +288,7 @@ class TransactionShard:
         return self.follow(image, now)
 
     def follow(self, image: ClusterImage, now: Now) -> Outcome:
-        self._server_version = image.features.get("transaction.version", 0)
+        self._server_version = image.features.get(TRANSACTION_VERSION, 0)
         return NOTHING
 
     # -- time -------------------------------------------------------------------------------------------------------

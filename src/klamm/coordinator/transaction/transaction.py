@@ -15,14 +15,12 @@ from klamm.base.clock import Ms
 from klamm.base.ids import TopicPartition
 from klamm.coordinator.shard import Producer
 from klamm.coordinator.transaction.states import NEXT, State
+from klamm.metadata.features import BUMPS_EPOCHS
 
 NO_PRODUCER_ID = -1
 NO_EPOCH = -1
 NO_TIME = -1
 LAST_EPOCH = 32_767
-
-# The level of the feature transaction.version from which on the epoch rises with every end of a transaction (KIP-890).
-BUMPS_EPOCHS = 2
 
 
 @dataclass(frozen=True, slots=True)

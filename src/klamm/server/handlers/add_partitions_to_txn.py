@@ -15,7 +15,7 @@ from klamm.base.ids import TopicPartition
 from klamm.base.token import Token
 from klamm.coordinator.shard import Outcome, Producer, Reply
 from klamm.coordinator.transaction.shard import TransactionShard
-from klamm.coordinator.transaction.transaction import BUMPS_EPOCHS
+from klamm.metadata.features import BUMPS_EPOCHS
 from klamm.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.coordinator.shard import Producer
-from klamm.coordinator.transaction.transaction import BUMPS_EPOCHS
+from klamm.metadata.features import BUMPS_EPOCHS
 from klamm.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from klamm.server.call import Call, Later, Message
 from klamm.server.network.connection import Parked
