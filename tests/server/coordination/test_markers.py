@@ -30,6 +30,8 @@ from klamm.testing.clock import ManualClock
 
 HERE, THERE, ELSEWHERE = 1, 2, 3
 EPOCH = 5
+# Of a marker on this broker.
+OFFSET = 41
 
 
 class Channel:
@@ -66,6 +68,8 @@ class Here:
         self.desk = Desk()
         self.peers = Peers()
         self.is_open = True
+        self.is_replicated = True
+        self.waiting: list[Any] = []
         self.written_here: list[TopicPartition] = []
         self.home = SimpleNamespace(is_leader=True, leader_epoch=EPOCH)
         self.clock = ManualClock()
@@ -79,6 +83,7 @@ class Here:
             replicas=SimpleNamespace(find=self.find, get=self.get),
             transactions=SimpleNamespace(tell=self.tell, shards=lambda: [self.desk.shard]),
             appended=lambda partition: None,
+            await_commit=self.await_commit,
         )
         self.lead(self.leaders)
         self.writer = MarkerWriter(cast(Broker, self.broker))
@@ -100,11 +105,17 @@ class Here:
 
     def get(self, topic: str, index: int) -> Any:
         name = TopicPartition(topic, index)
-        return SimpleNamespace(
-            append_marker=lambda *_, **__: self.written_here.append(name),
-            high_watermark=0,
-            log=SimpleNamespace(end_offset=0),
-        )
+
+        def append_marker(*_: object, **__: object) -> Any:
+            self.written_here.append(name)
+            return SimpleNamespace(base_offset=OFFSET)
+
+        high_watermark = OFFSET + 1 if self.is_replicated else OFFSET
+        return SimpleNamespace(append_marker=append_marker, high_watermark=high_watermark)
+
+    def await_commit(self, waiter: Any, ends: list[tuple[Any, int]], timeout_ms: int) -> None:
+        assert [end for _, end in ends] == [OFFSET + 1]
+        self.waiting.append(waiter)
 
     def tell(
         self,
@@ -183,6 +194,48 @@ def test_markers_go_to_each_leader_in_one_request_and_the_last_completes_the_tra
         assert here.desk.state is State.PREPARE_COMMIT
         here.answer(THERE, ErrorCode.NONE)
         assert here.desk.state is State.COMPLETE_COMMIT
+
+    run(work())
+
+
+def test_a_marker_counts_when_it_is_replicated() -> None:
+    async def work() -> None:
+        here = Here()
+        here.is_replicated = False
+        here.desk.end(here.begin(P0), commit=True)
+
+        here.progress()
+
+        assert here.written_here == [P0]
+        assert here.desk.state is State.PREPARE_COMMIT
+        (waiter,) = here.waiting
+        waiter.heard(None, 0)
+        assert here.desk.state is State.COMPLETE_COMMIT
+
+    run(work())
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_marker_that_only_its_leader_had_is_written_again(is_late: bool) -> None:
+    async def work() -> None:
+        here = Here()
+        here.is_replicated = False
+        here.desk.end(here.begin(P0), commit=True)
+        here.progress()
+        (waiter,) = here.waiting
+        if is_late:
+            waiter.timed_out()
+        else:
+            waiter.heard(None, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+        here.lead({**here.leaders, P0: THERE})
+        here.writer.follow()
+
+        await here.asked(THERE)
+        assert here.desk.state is State.PREPARE_COMMIT
+        here.answer(THERE, ErrorCode.NONE)
+        assert here.desk.state is State.COMPLETE_COMMIT
+        here.writer.close()
 
     run(work())
 

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from klamm.base.clock import Ms
-from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.errors import ApiError, ErrorCode, code_of
 from klamm.base.ids import TopicPartition
 from klamm.coordinator.shard import Producer, Reply
 from klamm.protocol.records.control import EndMarker
@@ -25,6 +25,7 @@ from klamm.server.peers.marker_channel import Order, marker_channels
 if TYPE_CHECKING:
     from klamm.coordinator.transaction.endings import Ending
     from klamm.coordinator.transaction.shard import TransactionShard
+    from klamm.replication.partition import Partition
     from klamm.server.broker import Broker
 
 log = logging.getLogger(__name__)
@@ -46,7 +47,7 @@ def write_marker(
     replicated, or why it is not: perhaps before this returns."""
     try:
         partition = broker.replicas.get(*name)
-        partition.append_marker(
+        appended = partition.append_marker(
             marker, producer.id, producer.epoch, client_version=client_version, now=now
         )
     except ApiError as e:
@@ -55,7 +56,27 @@ def write_marker(
     broker.appended(partition)
     if name.topic == OFFSETS_TOPIC:
         broker.groups.end_transaction(name.partition, producer, marker.is_commit)
-    told(ErrorCode.NONE)
+    end = appended.base_offset + 1
+    if partition.high_watermark >= end:
+        told(ErrorCode.NONE)
+    else:
+        timeout_ms = broker.settings.network.request_timeout_ms
+        broker.await_commit(_Unreplicated(told), [(partition, end)], timeout_ms)
+
+
+class _Unreplicated:
+    """A marker that stands on this broker only. Implements replication.acks.Waiter."""
+
+    __slots__ = ("_told",)
+
+    def __init__(self, told: Callable[[ErrorCode], None]) -> None:
+        self._told = told
+
+    def heard(self, partition: Partition, code: int) -> None:
+        self._told(code_of(code))
+
+    def timed_out(self) -> None:
+        self._told(ErrorCode.REQUEST_TIMED_OUT)
 
 
 class _Way:

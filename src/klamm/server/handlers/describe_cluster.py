@@ -18,6 +18,7 @@ from klamm.server.metadata.addresses import addresses_for, any_broker, controlle
 
 _BROKERS = 1
 _CONTROLLERS = 2
+_NOBODY = -1
 
 
 def handle(request: DescribeClusterRequest, call: Call) -> DescribeClusterResponse:
@@ -36,7 +37,8 @@ def handle(request: DescribeClusterRequest, call: Call) -> DescribeClusterRespon
             f"The request was sent to an endpoint of the wrong type: {kind}.",
         )
     if here == _CONTROLLERS:
-        controller_id = node.node_id
+        leader_id = node.quorum.leader_id
+        controller_id = _NOBODY if leader_id is None else leader_id
         addresses = controller_addresses(call.connection, image)
     else:
         controller_id = any_broker(image, node.world.chance)
