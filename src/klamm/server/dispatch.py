@@ -37,9 +37,7 @@ _HEARTBEAT = 12
 _API_VERSIONS = 18
 
 
-Straight = (
-    StraightProduce | StraightFetch | StraightListOffsets | StraightCommit | StraightHeartbeat
-)
+Straight = StraightProduce | StraightFetch | StraightListOffsets | StraightHeartbeat
 
 
 class Dispatcher:
@@ -51,6 +49,8 @@ class Dispatcher:
         self._tasks = context.tasks
         self._heavy = context.heavy
         self._straight: dict[int, Straight] = {}
+        # Those whose answer may have to wait.
+        self._parking: dict[int, StraightCommit] = {}
 
     @classmethod
     def of_broker(cls, broker: Broker) -> Self:
@@ -60,9 +60,9 @@ class Dispatcher:
             _PRODUCE: StraightProduce(broker),
             _FETCH: StraightFetch(broker),
             _LIST_OFFSETS: StraightListOffsets(broker),
-            _OFFSET_COMMIT: StraightCommit(broker),
             _HEARTBEAT: StraightHeartbeat(broker),
         }
+        dispatcher._parking = {_OFFSET_COMMIT: StraightCommit(broker)}
         return dispatcher
 
     def dispatch(self, connection: Connection, frame: memoryview) -> Answer | Parked | None:
@@ -75,6 +75,10 @@ class Dispatcher:
             answer = straight.answer(frame, version, correlation_id, client_size)
             if answer is not None:
                 return answer
+        elif (parking := self._parking.get(key)) is not None:
+            reply = parking.answer(connection, frame, version, correlation_id, client_size)
+            if reply is not None:
+                return reply
         api = self._apis.get(key)
         if api is None:
             raise CorruptFrame(

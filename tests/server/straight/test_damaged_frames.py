@@ -1,6 +1,7 @@
 """Whatever the bytes of a request say, the straight paths leave it to the handlers and never fail."""
 
 import random
+from typing import cast
 
 import pytest
 
@@ -10,6 +11,7 @@ from klamm.protocol.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from klamm.server.network.connection import Connection
 from klamm.server.straight.commit import StraightCommit
 from klamm.server.straight.heartbeat import StraightHeartbeat
 from klamm.server.straight.produce import StraightProduce
@@ -51,8 +53,11 @@ def test_damaged_commit_is_left_to_the_handler(
 
     def answers() -> set[object]:
         path = StraightCommit(node.node.broker)
+        # Nothing has to wait on a single node.
+        nobody = cast(Connection, None)
         return {
-            path.answer(damaged(frame, chance), version, 7, len(_CLIENT)) for _ in range(_TRIES)
+            path.answer(nobody, damaged(frame, chance), version, 7, len(_CLIENT))
+            for _ in range(_TRIES)
         }
 
     assert node.call(answers) == {None}

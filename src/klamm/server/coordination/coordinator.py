@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Generator, Iterable, Sequence
+from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
@@ -65,6 +66,15 @@ class Topic(NamedTuple):
     read_at_once: int
     # How long a reply waits for the replicas.
     write_timeout_ms: int
+
+
+class Written(Enum):
+    """What became of one record."""
+
+    # It is not so easy.
+    NOTHING = 0
+    COMMITTED = 1
+    WAITS = 2
 
 
 class _Asked(NamedTuple):
@@ -240,18 +250,33 @@ class Coordinator(Generic[ShardT]):
         return self._runtime(self.partition_of(name)).shard
 
     def write_one(
-        self, name: str, decide: Callable[[ShardT], CoordinatorRecord | None], now: Now
-    ) -> bool:
-        """Let a settled shard write one record. True if it is committed; False, and nothing done, if it is not so easy."""
+        self,
+        name: str,
+        decide: Callable[[ShardT], CoordinatorRecord | None],
+        now: Now,
+        answer: Callable[[Reply], None],
+    ) -> Written:
+        """Let a shard write one record. `answer` hears of it only if it waits for the replicas."""
         index = self.partition_of(name)
         runtime = self._runtimes.get(index)
-        if runtime is None or not runtime.is_settled or not runtime.commits_at_once:
-            return False
+        if runtime is None or not runtime.is_open:
+            return Written.NOTHING
         record = decide(runtime.shard)
         if record is None:
-            return False
-        self._carry_out(index, runtime, Outcome((record,)), now)
-        return True
+            return Written.NOTHING
+        if runtime.commits_at_once and runtime.is_settled:
+            self._carry_out(index, runtime, Outcome((record,)), now)
+            return Written.COMMITTED
+        token = self._token()
+        outcome = Outcome((record,), ((token, None),))
+        is_committed = False
+        for each, reply in self._carry_out(index, runtime, outcome, now):
+            is_committed |= each == token
+            self._answer(each, reply)
+        if is_committed:
+            return Written.COMMITTED
+        self._asked[token] = _Asked(index, answer)
+        return Written.WAITS
 
     @property
     def is_loading(self) -> bool:

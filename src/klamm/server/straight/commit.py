@@ -5,13 +5,15 @@ from __future__ import annotations
 from struct import Struct, error
 from typing import TYPE_CHECKING, NamedTuple
 
-from klamm.base.errors import ApiError
+from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import Uuid
-from klamm.server.network.connection import Answer
+from klamm.server.coordination.coordinator import Written
+from klamm.server.network.connection import PARKED, Answer, Connection, Parked
 
 if TYPE_CHECKING:
     from klamm.coordinator.group.shard import GroupShard
     from klamm.coordinator.records.framing import CoordinatorRecord
+    from klamm.coordinator.shard import Reply
     from klamm.metadata.image import TopicImage
     from klamm.server.broker import Broker
 
@@ -31,6 +33,8 @@ _NO_TAGS = b"\0\0\0"
 _HEAD = Struct(">iiBiB")
 # One partition: index, error code; no tags for it, the topic and the answer.
 _TAIL = Struct(">BihBBB")
+# About what a parked one takes in memory.
+_PARKED_COST = 512
 
 
 class Asked(NamedTuple):
@@ -57,8 +61,13 @@ class StraightCommit:
         self._broker = broker
 
     def answer(
-        self, frame: memoryview, version: int, correlation_id: int, client_size: int
-    ) -> Answer | None:
+        self,
+        connection: Connection,
+        frame: memoryview,
+        version: int,
+        correlation_id: int,
+        client_size: int,
+    ) -> Answer | Parked | None:
         if not _FIRST_FLEXIBLE <= version <= _WITH_TOPIC_IDS or client_size < 0:
             return None
         try:
@@ -75,15 +84,23 @@ class StraightCommit:
                 group_id, member_id, generation, topic, asked, version=version, now=now
             )
 
+        def encode(reply: Reply) -> Answer:
+            code = reply.code if isinstance(reply, ApiError) else ErrorCode.NONE
+            raw = commit.raw_topic
+            size = _HEAD.size - 4 + len(raw) + _TAIL.size
+            head = _HEAD.pack(size, correlation_id, 0, 0, 2)
+            return (head + raw + _TAIL.pack(2, commit.asked.partition_index, code, 0, 0, 0),)
+
         try:
-            if not self._broker.groups.write_one(commit.group_id, decide, now):
-                return None
+            written = self._broker.groups.write_one(
+                commit.group_id, decide, now, lambda reply: connection.finish(encode(reply))
+            )
         except ApiError:
             return None
-        raw = commit.raw_topic
-        size = _HEAD.size - 4 + len(raw) + _TAIL.size
-        head = _HEAD.pack(size, correlation_id, 0, 0, 2)
-        return (head + raw + _TAIL.pack(2, commit.asked.partition_index, 0, 0, 0, 0),)
+        if written is Written.WAITS:
+            connection.hold(_PARKED_COST)
+            return PARKED
+        return encode(None) if written is Written.COMMITTED else None
 
     def _read(self, frame: memoryview, at: int, version: int) -> Commit | None:
         """None for what is not that plain."""
