@@ -6,8 +6,13 @@ asks holds a Guard. A marker voids it, and an append that comes with a void guar
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.log.state.producers import ProducerStates
+
+if TYPE_CHECKING:
+    from klamm.replication.partition import Partition
 
 
 def is_open(producers: ProducerStates, producer_id: int, epoch: int) -> bool:
@@ -65,6 +70,9 @@ class Verifications:
             guard.waiting += 1
         return guard
 
+    def holds(self, producer_id: int, guard: Guard) -> bool:
+        return self._guards.get(producer_id) is guard
+
     def end(self, producer_id: int, guard: Guard) -> None:
         """The request that waited with this guard is over."""
         guard.waiting -= 1
@@ -86,3 +94,78 @@ class Verifications:
     def void(self, producer_id: int) -> None:
         """A transaction of this producer ended here."""
         self._guards.pop(producer_id, None)
+
+
+class Verification:
+    """One batch's way, from the question to the append. `begin` it, `check` it before the append, and `end` it in any case."""
+
+    __slots__ = (
+        "_bumps_epochs",
+        "_epoch",
+        "_guard",
+        "_producer_id",
+        "_refusal",
+        "_sequence",
+        "partition",
+    )
+
+    def __init__(
+        self,
+        partition: Partition,
+        producer_id: int,
+        epoch: int,
+        sequence: int,
+        *,
+        bumps_epochs: bool,
+    ) -> None:
+        self.partition = partition
+        self._producer_id = producer_id
+        self._epoch = epoch
+        self._sequence = sequence
+        self._bumps_epochs = bumps_epochs
+        self._guard: Guard | None = None
+        self._refusal: ApiError | None = None
+
+    def begin(self) -> bool:
+        """False if the transaction is open here: then nobody need be asked."""
+        partition = self.partition
+        self._guard = partition.verifications.begin(
+            partition.log.producers,
+            self._producer_id,
+            self._epoch,
+            self._sequence,
+            bumps_epochs=self._bumps_epochs,
+        )
+        return self._guard is not None
+
+    @property
+    def is_void(self) -> bool:
+        """A transaction of the producer ended here since: perhaps only the one before."""
+        partition = self.partition
+        return (
+            self._guard is not None
+            and not partition.verifications.holds(self._producer_id, self._guard)
+            and not is_open(partition.log.producers, self._producer_id, self._epoch)
+        )
+
+    def begin_again(self) -> None:
+        """The question is asked once more: what ended here before it does no harm."""
+        self.end()
+        try:
+            self.begin()
+        except ApiError as e:
+            self._refusal = e
+
+    def check(self) -> None:
+        if self._refusal is not None:
+            raise self._refusal
+        if self._guard is not None:
+            partition = self.partition
+            partition.verifications.check(
+                partition.log.producers, self._producer_id, self._guard, self._sequence
+            )
+
+    def end(self) -> None:
+        if self._guard is not None:
+            self.partition.verifications.end(self._producer_id, self._guard)
+            self._guard = None

@@ -7,14 +7,14 @@ is asked first, once for all partitions of a request.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition
 from klamm.coordinator.shard import Producer
 from klamm.protocol.records.batch import HEADER_SIZE, read_header
 from klamm.replication.partition import Partition
-from klamm.replication.verification import Guard
+from klamm.replication.verification import Verification
 from klamm.server.coordination.participation import Client
 
 if TYPE_CHECKING:
@@ -38,19 +38,13 @@ class RefusedInWords(ApiError):
     """A refusal that the client is told the reason of."""
 
 
-class _Verified(NamedTuple):
-    partition: Partition
-    guard: Guard
-    sequence: int
-
-
 class Admission:
     """Of one request. `check` is asked before each append; `close` when all are done."""
 
     def __init__(self) -> None:
         self._producer: Producer | None = None
         self._refusals: dict[TopicPartition, ApiError] = {}
-        self._guards: dict[TopicPartition, _Verified] = {}
+        self._verifications: dict[TopicPartition, Verification] = {}
         # Why nothing of the request is taken.
         self._refusal: ErrorCode | None = None
 
@@ -69,10 +63,10 @@ class Admission:
         for partition, batch in batches:
             if len(batch) >= HEADER_SIZE and partition.is_leader:
                 self._look(partition, batch, client, is_asked)
-        if self._refusal is not None or self._producer is None or not self._guards:
+        if self._refusal is not None or self._producer is None or not self._verifications:
             return {}
         return broker.participation.ask(
-            transactional_id, self._producer, list(self._guards), client
+            transactional_id, self._producer, list(self._verifications.values()), client
         )
 
     def _look(
@@ -84,21 +78,20 @@ class Admission:
             self._refusal = ErrorCode.INVALID_PRODUCER_ID_MAPPING
             return
         self._producer = producer
-        if not is_asked or partition.name in self._guards:
+        if not is_asked or partition.name in self._verifications:
             return
+        verification = Verification(
+            partition,
+            producer.id,
+            producer.epoch,
+            header.base_sequence,
+            bumps_epochs=client is Client.ADDS_BY_WRITING,
+        )
         try:
-            guard = partition.verifications.begin(
-                partition.log.producers,
-                producer.id,
-                producer.epoch,
-                header.base_sequence,
-                bumps_epochs=client is Client.ADDS_BY_WRITING,
-            )
+            if verification.begin():
+                self._verifications[partition.name] = verification
         except ApiError as e:
             self._refusals[partition.name] = ApiError(e.code)
-            return
-        if guard is not None:
-            self._guards[partition.name] = _Verified(partition, guard, header.base_sequence)
 
     def take(self, verdicts: Verdicts) -> None:
         for name, code in verdicts.items():
@@ -127,14 +120,11 @@ class Admission:
 
     def check_guard(self, partition: Partition) -> None:
         """And as far as the partition itself knows?"""
-        verified = self._guards.get(partition.name)
-        if verified is not None and self._producer is not None:
-            partition.verifications.check(
-                partition.log.producers, self._producer.id, verified.guard, verified.sequence
-            )
+        verification = self._verifications.get(partition.name)
+        if verification is not None:
+            verification.check()
 
     def close(self) -> None:
-        for verified in self._guards.values():
-            if self._producer is not None:
-                verified.partition.verifications.end(self._producer.id, verified.guard)
-        self._guards.clear()
+        for verification in self._verifications.values():
+            verification.end()
+        self._verifications.clear()

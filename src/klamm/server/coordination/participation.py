@@ -7,7 +7,7 @@ only verifies: a partition that was not announced must not get records that no m
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +17,7 @@ from klamm.base.ids import TopicPartition
 from klamm.base.token import Token
 from klamm.coordinator.shard import Outcome, Producer, Reply
 from klamm.metadata.resource_type import ResourceType
+from klamm.replication.verification import Verification
 from klamm.server.peers.partition_verifier import Question, partition_verifier
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _SWITCH = "transaction.partition.verification.enable"
 _CLIENT_VERSION = 2
+# How often a question is asked again because its answer is too old.
+_MOST_AGAIN = 3
 
 
 class Client(Enum):
@@ -65,18 +68,25 @@ class Participation:
         self,
         transactional_id: str,
         producer: Producer,
-        partitions: Collection[TopicPartition],
+        verifications: Sequence[Verification],
         client: Client,
     ) -> Verdicts | Awaitable[Verdicts]:
-        """How it is with each partition, in codes that the client knows. Known at once where nobody else is asked."""
+        """How it is with each partition, in codes that the client knows. Known at once where nobody else is asked.
+
+        The verifications have begun, and begin again each time that the question is asked again.
+        """
+        partitions = [each.partition.name for each in verifications]
         question = _Question(transactional_id, producer, partitions, client)
         verdicts = self._ask(question)
         if isinstance(verdicts, dict) and not question.is_worth_a_retry(verdicts):
             return question.told(verdicts)
-        return self._ask_patiently(question, verdicts)
+        return self._ask_patiently(question, verifications, verdicts)
 
     async def _ask_patiently(
-        self, question: _Question, asked: Verdicts | Awaitable[Verdicts]
+        self,
+        question: _Question,
+        verifications: Sequence[Verification],
+        asked: Verdicts | Awaitable[Verdicts],
     ) -> Verdicts:
         """While the markers of the transaction before are on their way it is worth a few more tries."""
         settings = self._broker.settings
@@ -85,11 +95,21 @@ class Participation:
             settings.network.request_timeout_ms,
         )
         end = self._broker.clock.monotonic() + patience
+        pause = settings.transaction.add_partitions_to_txn_retry_backoff_ms / 1000
+        again = _MOST_AGAIN
         while True:
             verdicts = asked if isinstance(asked, dict) else await asked
-            if not question.is_worth_a_retry(verdicts) or self._broker.clock.monotonic() >= end:
+            is_void = any(each.is_void for each in verifications)
+            if is_void and again:
+                # The marker of the transaction before came while the question was under way, most likely. Whether this
+                # one is still open the coordinator knows: to refuse its first batch would be the end of the producer.
+                again -= 1
+            elif question.is_worth_a_retry(verdicts) and self._broker.clock.monotonic() < end:
+                await asyncio.sleep(pause)
+            else:
                 return question.told(verdicts)
-            await asyncio.sleep(settings.transaction.add_partitions_to_txn_retry_backoff_ms / 1000)
+            for each in verifications:
+                each.begin_again()
             asked = self._ask(question)
 
     def _ask(self, question: _Question) -> Verdicts | Awaitable[Verdicts]:

@@ -20,8 +20,7 @@ from klamm.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-from klamm.replication.partition import Partition
-from klamm.replication.verification import Guard
+from klamm.replication.verification import Verification
 from klamm.server.call import Call, Later, Message
 from klamm.server.coordination.participation import client_of_version
 from klamm.server.network.connection import Parked
@@ -50,22 +49,16 @@ def handle(request: TxnOffsetCommitRequest, call: Call) -> Message | Parked | La
             raise ApiError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
         partition.log.producers.check_epoch(request.producer_id, request.producer_epoch)
         return _commit(request, call)
-    guard = partition.verifications.begin(
-        partition.log.producers,
-        request.producer_id,
-        request.producer_epoch,
-        _NO_SEQUENCE,
-        bumps_epochs=False,
-    )
-    if guard is None:
-        return _commit(request, call)
     producer = Producer(request.producer_id, request.producer_epoch)
-    verdicts = broker.participation.ask(
-        request.transactional_id, producer, [partition.name], client
+    verification = Verification(
+        partition, producer.id, producer.epoch, _NO_SEQUENCE, bumps_epochs=False
     )
+    if not verification.begin():
+        return _commit(request, call)
+    verdicts = broker.participation.ask(request.transactional_id, producer, [verification], client)
     if isinstance(verdicts, dict):
-        return _verified(request, call, partition, guard, verdicts)
-    return _verified_later(request, call, partition, guard, verdicts)
+        return _verified(request, call, verification, verdicts)
+    return _verified_later(request, call, verification, verdicts)
 
 
 def fail(request: TxnOffsetCommitRequest, error: ApiError, version: int) -> TxnOffsetCommitResponse:
@@ -99,29 +92,22 @@ def _is_known(topic: TxnOffsetCommitRequestTopic, call: Call) -> bool:
 async def _verified_later(
     request: TxnOffsetCommitRequest,
     call: Call,
-    partition: Partition,
-    guard: Guard,
+    verification: Verification,
     verdicts: Awaitable[Verdicts],
 ) -> Message | Parked:
-    return _verified(request, call, partition, guard, await verdicts)
+    return _verified(request, call, verification, await verdicts)
 
 
 def _verified(
-    request: TxnOffsetCommitRequest,
-    call: Call,
-    partition: Partition,
-    guard: Guard,
-    verdicts: Verdicts,
+    request: TxnOffsetCommitRequest, call: Call, verification: Verification, verdicts: Verdicts
 ) -> Message | Parked:
     try:
-        if code := verdicts[partition.name]:
+        if code := verdicts[verification.partition.name]:
             raise ApiError(_AS_TOLD.get(code, code))
-        partition.verifications.check(
-            partition.log.producers, request.producer_id, guard, _NO_SEQUENCE
-        )
+        verification.check()
         return _commit(request, call)
     finally:
-        partition.verifications.end(request.producer_id, guard)
+        verification.end()
 
 
 def _commit(request: TxnOffsetCommitRequest, call: Call) -> Message | Parked:
