@@ -76,6 +76,23 @@ def test_a_silent_broker_is_fenced_when_its_session_ends(three):
     assert three.controller.next_wake == 5_000 + SESSION + 1
 
 
+def test_who_could_not_be_heard_is_not_held_to_have_been_silent(three):
+    three.controller.slept(30_000)
+
+    assert three.controller.next_wake == 30_000 + SESSION + 1
+    wake(three, 30_000 + SESSION)
+    assert three.records == []
+
+
+def test_a_broker_of_the_controllers_own_process_holds_up_nobody_who_stops(three):
+    three.put_partition("t", replicas=(1, 2, 3), isr=(1, 2, 3), leader=1)
+    three.at(0, lambda controller, now: controller.unfence_broker(2, now))
+    beat(three, 1, want_shut_down=True)
+    beat(three, 3)
+
+    assert beat(three, 1, want_shut_down=True) == (True, True, True)
+
+
 def test_silent_brokers_are_fenced_one_by_one(three):
     for _ in range(3):
         assert three.controller.next_wake == SESSION + 1

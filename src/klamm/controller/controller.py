@@ -221,6 +221,10 @@ class Controller:
             return Decision(None, fencing.fence(self._context(now), self.image.brokers[silent]))
         return Decision(None, self._balance.wake(self._context(now), now.monotonic))
 
+    def slept(self, ms: Ms) -> None:
+        """The controller itself was away for so long: nobody is held to have been silent."""
+        self._heartbeats.put_off(ms)
+
     def keep_alive(self, now: Now) -> Decision[None]:
         """An idle log still moves, so that everybody can see that its leader lives."""
         return Decision(None, [NoOpRecord()])

@@ -111,6 +111,11 @@ class Heartbeats:
                     soonest, found = end, broker.broker_id
         return soonest, found
 
+    def put_off(self, ms: Ms) -> None:
+        """Every session ends later."""
+        for session in self._sessions.values():
+            session.last_contact += ms
+
     def lowest_active_offset(self, image: ClusterImage) -> int:
         """How far every broker that serves has read the metadata, by its last heartbeat.
 

@@ -23,6 +23,7 @@ from klamm.controller.controller import Controller
 from klamm.controller.decision import Decision
 from klamm.controller.heartbeats import NEVER
 from klamm.metadata import framing
+from klamm.metadata.features import LATEST, METADATA_VERSION
 from klamm.metadata.image import ClusterImage
 from klamm.metadata.records.log import AbortTransactionRecord
 from klamm.metadata.replay import apply
@@ -38,6 +39,8 @@ Operation = Callable[[Controller, Now], Decision[T]]
 
 # What one batch of the metadata log holds at most; more than that is split. Kafka's number.
 _MAX_RECORDS_PER_BATCH = 10_000
+# An alarm that rings so much later than it should have means that this process did not run, and could hear nobody.
+_ASLEEP_MS: Ms = 500
 
 
 class _Waiting(Generic[T]):
@@ -186,6 +189,11 @@ class ControllerDriver:
         assert self._controller is not None
         raft = self._raft.raft
         base = raft.end_offset
+        level = self._controller.image.metadata_version
+        values = [framing.encode(record, level) for record in records]
+        if level < LATEST[METADATA_VERSION]:
+            # Old forms of records say less: this node must not know more than those that read the log.
+            records = [framing.decode(value) for value in values]
         image, delta = apply(
             self._controller.image,
             records,
@@ -193,8 +201,6 @@ class ControllerDriver:
             epoch=raft.epoch,
             timestamp=self._clock.wall(),
         )
-        level = self._controller.image.metadata_version
-        values = [framing.encode(record, level) for record in records]
         end_offset = self._raft.propose(values, can_wait=can_wait)
         self._controller.image = image
         self._follower.prepare(Step(base, end_offset, image, delta))
@@ -244,10 +250,13 @@ class ControllerDriver:
         self._alarm = asyncio.get_running_loop().call_later(delay, self._wake)
 
     def _wake(self) -> None:
+        late = self._clock.monotonic() - self._alarm_at
         self._alarm, self._alarm_at = None, NEVER
         controller = self._controller
         if controller is None or self._raft.failure is not None:
             return
+        if late > _ASLEEP_MS:
+            controller.slept(late)
         if controller.next_wake <= self._clock.monotonic():
             with suppress(ApiError):
                 self._decide(Controller.wake)
