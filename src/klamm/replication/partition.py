@@ -233,6 +233,7 @@ class Partition:
         except OSError as e:
             raise self.failed(e) from e
         except ApiError as e:
+            # Deviation: see _is_premature.
             if e.code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and self._is_premature(data, now):
                 raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER) from e
             raise

@@ -24,6 +24,8 @@ class Change(NamedTuple):
     partition: Partition | None = None
     # Another leader, or another epoch of the same one; also if it is new here.
     is_moved: bool = False
+    # It has more or fewer replicas than before.
+    is_resized: bool = False
     # It is no longer this broker's; its files are still there.
     is_removed: bool = False
     # What went wrong, in words.
@@ -151,7 +153,9 @@ class Replicas:
                     self._unreadable.add(name)
                     yield Change(problem=f"{name}: {e}")
                     continue
-            yield Change(partition, is_moved=self._apply(partition, state, now))
+            count = partition.replica_count
+            is_moved = self._apply(partition, state, now)
+            yield Change(partition, is_moved, is_resized=count != partition.replica_count)
 
     def _has_leader(self, state: PartitionImage) -> bool:
         """Another one, that does not count on what we have: a log of ours that is damaged may be filled from there."""

@@ -7,8 +7,6 @@ import logging
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any
 
-from klamm.base.deadlines import Deadlines
-from klamm.base.errors import ErrorCode
 from klamm.base.ids import Uuid
 from klamm.base.settings.broker import Settings, topic_settings
 from klamm.base.settings.declare import LONG_MAX
@@ -17,11 +15,9 @@ from klamm.log.log import Log
 from klamm.metadata.delta import Delta
 from klamm.metadata.image import ClusterImage
 from klamm.metadata.resource_type import ResourceType
-from klamm.replication.acks import Acknowledgements, Waiter
-from klamm.replication.backlog import Backlogs
 from klamm.replication.fetch_sessions import FetchSessions
 from klamm.replication.partition import Partition
-from klamm.replication.purgatory import Purgatory
+from klamm.replication.replica_selector import RACK_AWARE
 from klamm.replication.replicas import Change, Replicas
 from klamm.server.api_table import BROKER, served
 from klamm.server.controller_port import ControllerPort
@@ -35,8 +31,6 @@ from klamm.server.coordination.markers import MarkerWriter
 from klamm.server.coordination.participation import Participation
 from klamm.server.directories.assignments import DirectoryAssignments
 from klamm.server.directories.moves import DirectoryMoves
-from klamm.server.fetch.delayed_fetch import DelayedFetch
-from klamm.server.fetch.replica_fetch import ReplicaFetch
 from klamm.server.heavy.turns import HeavyRequests
 from klamm.server.loops.checkpointer import Checkpointer
 from klamm.server.loops.flusher import Flusher
@@ -46,8 +40,8 @@ from klamm.server.metadata.auto_topic_creation import AutoTopicCreation
 from klamm.server.metadata.metadata_answers import MetadataAnswers
 from klamm.server.peers.peers import Peers
 from klamm.server.producer_ids import ProducerIds
-from klamm.server.replication.alarm import Alarm
 from klamm.server.replication.alter_partition_manager import AlterPartitionManager
+from klamm.server.replication.waiting import Waiting
 from klamm.server.world.ports import World
 from klamm.storage.log_directories import LogDirectory
 
@@ -86,17 +80,11 @@ class Broker:
             lambda: world.chance.randrange(2**31),
             max_partitions=settings.network.max_fetch_session_partitions,
         )
-        self.fetches: Purgatory[DelayedFetch] = Purgatory()
-        self._fetch_alarm = Alarm(self.clock, self.fetches.deadlines, DelayedFetch.expire)
-        # What followers have to be told, and which of their fetches wait for it.
-        self.backlogs = Backlogs()
-        self.replica_fetch_deadlines: Deadlines[ReplicaFetch] = Deadlines()
-        self._replica_fetch_alarm = Alarm(
-            self.clock, self.replica_fetch_deadlines, ReplicaFetch.expire
-        )
-        self.acks = Acknowledgements()
-        self._acks_alarm = Alarm(self.clock, self.acks.deadlines, self.acks.expire)
+        self.waiting = Waiting(self.clock)
+        self.fetches = self.waiting.fetches
+        self.backlogs = self.waiting.backlogs
         self.isr_changes = AlterPartitionManager(self)
+        self.selects_by_rack = settings.replication.selector_class == RACK_AWARE
         self.metadata_answers = MetadataAnswers()
         self.producer_ids = ProducerIds(self)
         self.internal_topics = InternalTopics(self)
@@ -139,6 +127,10 @@ class Broker:
         }
         return topic_settings(self.settings, dynamic, image.config(ResourceType.TOPIC, topic))
 
+    def rack_of(self, broker_id: int) -> str | None:
+        broker = self.image.brokers.get(broker_id)
+        return None if broker is None else broker.rack
+
     def active_epoch_of(self, broker_id: int) -> int | None:
         broker = self.image.brokers.get(broker_id)
         return broker.epoch if broker is not None and broker.is_active else None
@@ -173,7 +165,7 @@ class Broker:
             self._forget_partitions()
             self.replica_fetchers.follow(removed)
             for partition in removed:
-                self._left(partition)
+                self.waiting.left(partition)
             for partition in removed:
                 self._delete(partition, now.monotonic)
                 yield
@@ -193,7 +185,8 @@ class Broker:
                 for name in image.topics_by_name:
                     self.replicas.reconfigure(image, name)
                     yield
-        self._forget_partitions()
+        if delta.changed_configs:
+            self._forget_partitions()
         self._tell_damaged()
         self.replica_fetchers.follow(changed)
         self.directory_assignments.follow(changed)
@@ -209,11 +202,13 @@ class Broker:
             log.error("a partition is offline: %s", change.problem)
         if partition is None:
             return
-        if change.is_removed:
+        if change.is_removed or change.is_moved or change.is_resized:
+            # A change of the ISR is none for who remembers partitions.
             self._forget_partitions()
+        if change.is_removed:
             self._delete(partition, now)
         if change.is_removed or (change.is_moved and not partition.is_leader):
-            self._left(partition)
+            self.waiting.left(partition)
 
     def _coordinate(self, image: ClusterImage) -> None:
         self.groups.follow(image)
@@ -257,7 +252,7 @@ class Broker:
         task.add_done_callback(lambda done: self.tasks.pop(done, None))
 
     def on_partitions_changed(self, callback: Callable[[], None]) -> None:
-        """Who remembers partitions forgets them when the metadata changes."""
+        """Who remembers partitions forgets them when leaders or configs change."""
         self._on_partitions_changed.append(callback)
 
     def _forget_partitions(self) -> None:
@@ -268,43 +263,15 @@ class Broker:
 
     def appended(self, partition: Partition) -> None:
         """By this broker. Whose coordinators did it know that themselves."""
-        if self.backlogs.at:
-            self.backlogs.grew(partition)
-        if self.fetches:
-            self._retry_fetches(partition)
+        self.waiting.appended(partition)
 
     def committed(self, partition: Partition) -> None:
         """The high watermark rose, by what a follower fetched or a change of the ISR; or a follower's own, by what it was told."""
-        self.acks.committed(partition)
-        self._retry_fetches(partition)
-        self.backlogs.learned(partition)
+        self.waiting.committed(partition)
         if partition.name.topic == OFFSETS_TOPIC:
             self.groups.committed(partition)
         elif partition.name.topic == TRANSACTIONS_TOPIC:
             self.transactions.committed(partition)
-
-    def await_commit(
-        self, waiter: Waiter, ends: list[tuple[Partition, int]], timeout_ms: int
-    ) -> None:
-        """The waiter hears when everything below these ends is committed, or that it takes too long."""
-        deadline = self.clock.monotonic() + timeout_ms
-        self.acks.wait(waiter, ends, deadline)
-        self._acks_alarm.is_set(deadline)
-
-    def _left(self, partition: Partition) -> None:
-        """This broker does not lead it any more: who waits here is told to look elsewhere."""
-        code = (
-            ErrorCode.KAFKA_STORAGE_ERROR
-            if partition.is_offline
-            else ErrorCode.NOT_LEADER_OR_FOLLOWER
-        )
-        self.acks.moved(partition, code)
-        self._retry_fetches(partition)
-        self.backlogs.grew(partition)
-
-    def _retry_fetches(self, partition: Partition) -> None:
-        for fetch in self.fetches.touched(partition.name):
-            fetch.retry(partition)
 
     def acknowledges_after_flush(self, partition: Partition) -> bool:
         """Kafka's flush.messages: an append that reaches the number is acknowledged after the fsync."""
@@ -334,23 +301,14 @@ class Broker:
         self.replica_fetchers.follow(partitions)
         self.directory_moves.cancel_in(directory)
         for partition in partitions:
-            self._left(partition)
+            self.waiting.left(partition)
 
     def offline_directories(self) -> list[Uuid]:
         """The controller moves leaders away from them."""
         return [each.id for each in self.replicas.directories if not each.is_online]
 
-    def park_fetch(self, fetch: DelayedFetch, deadline: int) -> None:
-        self.fetches.park(fetch, fetch.places(), deadline)
-        self._fetch_alarm.is_set(deadline)
-
-    def park_replica_fetch(self, fetch: ReplicaFetch, deadline: int) -> None:
-        self.replica_fetch_deadlines.set(fetch, deadline)
-        self._replica_fetch_alarm.is_set(deadline)
-
     async def close(self) -> None:
-        for alarm in (self._fetch_alarm, self._replica_fetch_alarm, self._acks_alarm):
-            alarm.cancel()
+        self.waiting.close()
         await self.isr_changes.close()
         self.replica_fetchers.close()
         for task in list(self.tasks):

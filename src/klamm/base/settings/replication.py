@@ -82,13 +82,23 @@ class ReplicationSettings:
         hidden=True,
         doc="Time between two tries to elect leaders from replicas that are not in sync.",
     )
+    # Deviation: only the classes that come with Kafka; there is no JVM to load another.
+    selector_class: str | None = setting(
+        "replica.selector.class",
+        Kind.STRING,
+        None,
+        one_of=(
+            "org.apache.kafka.common.replica.LeaderSelector",
+            "org.apache.kafka.common.replica.RackAwareReplicaSelector",
+        ),
+        doc="Java class that chooses the replica a consumer reads from: the leader, or one in its rack.",
+    )
 
 
 # fmt: off
 ROWS: tuple[Setting, ...] = (
     accepted("controller.socket.timeout.ms", Kind.INT, 30_000, doc="Socket timeout between broker and controller."),
     accepted("replica.socket.receive.buffer.bytes", Kind.INT, 65_536, doc="Receive buffer of a follower's fetches."),
-    accepted("replica.selector.class", Kind.STRING, None, doc="Java class that chooses the replica a consumer reads from."),
     accepted("follower.fetch.last.tiered.offset.enable", Kind.BOOLEAN, False, mode=Mode.CLUSTER_WIDE, doc="Let a new follower begin at the last offset in tiered storage."),
 )
 # fmt: on

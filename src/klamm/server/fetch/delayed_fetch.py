@@ -14,6 +14,7 @@ from klamm.base.errors import ApiError, ErrorCode
 from klamm.protocol.messages.fetch import FetchRequest
 from klamm.replication.fetch_sessions import FetchContext, FetchPartition
 from klamm.replication.partition import Isolation, Partition
+from klamm.replication.replica_selector import nearest_replica
 from klamm.server.fetch.fetch_response import (
     Divergence,
     FetchResult,
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 # From so many partitions on a fetch is read in turns, a step at a time.
 _MANY = 1000
 _STEP = 64
+# From here on a client may read from a follower.
+_FIRST_WITH_RACK = 11
 _UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
@@ -43,6 +46,7 @@ class DelayedFetch:
         "_left",
         "_max_bytes",
         "_min_bytes",
+        "_rack",
         "_results",
         "_total",
         "_unknown",
@@ -56,6 +60,8 @@ class DelayedFetch:
         self._isolation = request.isolation_level
         self._max_bytes = min(request.max_bytes, call.broker.settings.network.fetch_max_bytes)
         self._min_bytes = min(request.min_bytes, self._max_bytes)
+        # Of a client that would rather read from a replica near it.
+        self._rack = request.rack_id if call.broker.selects_by_rack else ""
         self._unknown_at_first: int | None = None
         # While a fetch of many partitions waits: what each would return, and whether any of them changed.
         self._waiting_for: dict[tuple[str, int], FetchResult] = {}
@@ -118,7 +124,7 @@ class DelayedFetch:
                 self._left = max(0, self._left - size)
             elif result.error in _UNKNOWN:
                 self._unknown += 1
-            elif result.error or result.diverging is not None:
+            elif result.error or result.diverging is not None or result.preferred_replica >= 0:
                 self._is_urgent = True
 
     def _is_enough(self) -> bool:
@@ -188,7 +194,12 @@ class DelayedFetch:
         diverging = records = aborted = None
         try:
             partition = self._get(asked)
-            partition.check_leader(asked.leader_epoch)
+            if partition.is_leader or self._call.version < _FIRST_WITH_RACK:
+                partition.check_leader(asked.leader_epoch)
+            else:
+                partition.check_replica_of(asked.leader_epoch)
+            if self._rack and (found := self._preferred(partition, asked)) is not None:
+                return found
             if asked.last_fetched_epoch >= 0:
                 diverging = divergence(partition, asked)
             if diverging is None:
@@ -209,6 +220,21 @@ class DelayedFetch:
             aborted,
             records,
             diverging,
+        )
+
+    def _preferred(self, partition: Partition, asked: FetchPartition) -> FetchResult | None:
+        """Nothing but the number of a replica that is nearer to the client, if there is one."""
+        rack_of = self._call.broker.rack_of
+        nearest = nearest_replica(partition, self._rack, asked.offset, rack_of)
+        if nearest is None:
+            return None
+        return FetchResult(
+            asked,
+            0,
+            partition.high_watermark,
+            partition.last_stable_offset,
+            partition.log.start_offset,
+            preferred_replica=nearest,
         )
 
 

@@ -28,10 +28,9 @@ _ABORTED = Struct(">qq")
 _SESSION = Struct(">ihi")  # throttle time, error, session id
 _OFFSETS = Struct(">ihqq")  # index, error, high watermark, last stable offset
 _OFFSETS_AND_START = Struct(">ihqqq")
-# The same for what nearly every partition is: nothing aborted (null), no preferred replica.
+# The same for what nearly every partition is: nothing aborted (null), the preferred replica.
 _PLAIN = Struct(">ihqqqBi")
 _DIVERGING = Struct(">BBBiqB")  # one tag: number 0, 13 bytes, epoch, end offset, no tags within
-_NO_PREFERRED_REPLICA = _INT32.pack(-1)
 
 
 class Divergence(NamedTuple):
@@ -51,6 +50,8 @@ class FetchResult(NamedTuple):
     aborted: list[tuple[int, int]] | None = None
     records: Slice | None = None
     diverging: Divergence | None = None
+    # A replica that had better be asked (KIP-392).
+    preferred_replica: int = -1
 
     @property
     def size(self) -> int:
@@ -140,7 +141,13 @@ class _Writer:
     def partition(self, r: FetchResult) -> None:
         if self.flexible and r.aborted is None:
             self.out += _PLAIN.pack(
-                r.asked.index, r.error, r.high_watermark, r.last_stable_offset, r.log_start, 0, -1
+                r.asked.index,
+                r.error,
+                r.high_watermark,
+                r.last_stable_offset,
+                r.log_start,
+                0,
+                r.preferred_replica,
             )
         else:
             self.offsets(r)
@@ -161,7 +168,7 @@ class _Writer:
             out += _OFFSETS.pack(r.asked.index, r.error, r.high_watermark, r.last_stable_offset)
         self.aborted(r.aborted)
         if self.version >= _FIRST_WITH_PREFERRED_REPLICA:
-            out += _NO_PREFERRED_REPLICA
+            out += _INT32.pack(r.preferred_replica)
 
     def aborted(self, aborted: list[tuple[int, int]] | None) -> None:
         self.count(-1 if aborted is None else len(aborted))

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from klamm.server.broker import Broker
     from klamm.server.call import Call, EncodedBody, LongBody
 
-# Followers hear soon how far the log is committed: consumers may read from them, and one of them may lead next.
+# Deviation: Kafka's followers hear of a high watermark when their fetch is answered, up to 500 ms later. Here
+# they hear soon how far the log is committed: consumers may read from them, and one of them may lead next.
 _TELL_SECONDS = 0.05
 _COST = 4096
 
@@ -78,7 +79,7 @@ class ReplicaFetch:
             return self._answer()
         self._is_parked = True
         self._backlog.on_change = self._changed
-        self._call.broker.park_replica_fetch(self, self._call.now.monotonic + max_wait_ms)
+        self._call.broker.waiting.park_replica_fetch(self, self._call.now.monotonic + max_wait_ms)
         self._call.connection.on_lost = self.abandon
         return PARKED
 
@@ -116,7 +117,7 @@ class ReplicaFetch:
     def _leave(self) -> None:
         self._is_parked = False
         self._backlog.on_change = None
-        self._call.broker.replica_fetch_deadlines.cancel(self)
+        self._call.broker.waiting.replica_fetches.cancel(self)
         for handle in (self._soon, self._told_by):
             if handle is not None:
                 handle.cancel()
@@ -185,6 +186,8 @@ class ReplicaFetch:
             broker.isr_changes.submit(partition)
         if is_risen:
             broker.committed(partition)
+        if broker.waiting.deletions:
+            broker.waiting.low_watermark_moved(partition)
 
     def _close(self) -> None:
         if self._context.session is None:

@@ -1,4 +1,7 @@
-"""DeleteRecords (21), v0-2: forget everything in a partition below an offset; -1 means below the high watermark."""
+"""DeleteRecords (21), v0-2: forget everything in a partition below an offset; -1 means below the high watermark.
+
+It is answered when all living replicas have done so.
+"""
 
 from __future__ import annotations
 
@@ -11,29 +14,48 @@ from klamm.protocol.messages.delete_records import (
     DeleteRecordsTopicResult,
 )
 from klamm.server.call import Call, Steps
+from klamm.server.network.connection import PARKED
+from klamm.server.replication.delayed_deletion import DelayedDeletion, Undeleted
+
+_PARKED_COST = 512
 
 
 def handle(request: DeleteRecordsRequest, call: Call) -> Steps:
     response = DeleteRecordsResponse()
+    waiting: list[Undeleted] = []
     for topic in request.topics:
         yield
         result = DeleteRecordsTopicResult(name=topic.name)
         response.topics.append(result)
         for p in topic.partitions:
-            result.partitions.append(_delete(topic.name, p, call))
+            result.partitions.append(_delete(topic.name, p, call, waiting))
             yield
-    return response
+    if not waiting:
+        return response
+    call.connection.hold(_PARKED_COST * len(waiting))
+    call.broker.waiting.park_deletion(
+        DelayedDeletion(call, response, waiting), call.broker.clock.monotonic() + request.timeout_ms
+    )
+    return PARKED
 
 
-def _delete(topic: str, asked: DeleteRecordsPartition, call: Call) -> DeleteRecordsPartitionResult:
+def _delete(
+    topic: str, asked: DeleteRecordsPartition, call: Call, waiting: list[Undeleted]
+) -> DeleteRecordsPartitionResult:
     index = asked.partition_index
     try:
         partition = call.broker.replicas.get(topic, index)
         if "delete" not in partition.settings.cleanup_policy:
             raise ApiError(ErrorCode.POLICY_VIOLATION)
+        target = partition.high_watermark if asked.offset == -1 else asked.offset
         low_watermark = partition.delete_records(asked.offset)
     except ApiError as e:
         return DeleteRecordsPartitionResult(
             partition_index=index, low_watermark=-1, error_code=e.code
         )
-    return DeleteRecordsPartitionResult(partition_index=index, low_watermark=low_watermark)
+    result = DeleteRecordsPartitionResult(partition_index=index, low_watermark=low_watermark)
+    if low_watermark < target:
+        waiting.append(Undeleted(partition, target, result))
+        # Followers hear of it with their next fetch.
+        call.broker.backlogs.learned(partition)
+    return result

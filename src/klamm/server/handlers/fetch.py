@@ -73,7 +73,7 @@ def _answer_or_park(
     # Short of memory, nobody may wait: the answer is empty, and the client asks again.
     if not call.connection.may_park(fetching.cost):
         return fetching.answer()
-    call.broker.park_fetch(fetching, call.now.monotonic + request.max_wait_ms)
+    call.broker.waiting.park_fetch(fetching, call.now.monotonic + request.max_wait_ms)
     call.connection.on_lost = fetching.abandon
     return PARKED
 

@@ -2,6 +2,7 @@
 
 v2   read_committed sees the last stable offset as the end
 v4   leader epochs, checked and answered
+v5   OFFSET_NOT_AVAILABLE while a new leader does not know how far its log is committed; LEADER_NOT_AVAILABLE before
 v7   -3 the record with the largest timestamp
 v8   -4 the earliest offset on this broker: there is no tiered storage, so it is the log's start
 v9   -5 the end of what is tiered, v11: -6 the start of what is not yet tiered: neither exists here
@@ -23,6 +24,7 @@ from klamm.protocol.messages.list_offsets import (
 from klamm.replication.partition import Partition
 from klamm.server.call import Call, Steps
 
+_FIRST_WITH_NOT_AVAILABLE = 5
 _LATEST = -1
 _EARLIEST = -2
 _MAX_TIMESTAMP = -3
@@ -77,9 +79,17 @@ def _answer(
             raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
         partition = call.broker.replicas.get(topic, index)
         partition.check_leader(asked.current_leader_epoch if call.version >= 4 else -1)
-        found = _find(partition, asked.timestamp, partition.visible_end(request.isolation_level))
+        end = (
+            partition.log.end_offset
+            if request.replica_id >= 0
+            else partition.visible_end(request.isolation_level)
+        )
+        found = _find(partition, asked.timestamp, end)
     except ApiError as e:
-        return ListOffsetsPartitionResponse(partition_index=index, error_code=e.code)
+        code = e.code
+        if code == ErrorCode.OFFSET_NOT_AVAILABLE and call.version < _FIRST_WITH_NOT_AVAILABLE:
+            code = ErrorCode.LEADER_NOT_AVAILABLE
+        return ListOffsetsPartitionResponse(partition_index=index, error_code=code)
     return ListOffsetsPartitionResponse(
         partition_index=index,
         timestamp=found.timestamp,
@@ -90,7 +100,12 @@ def _answer(
 
 def _find(partition: Partition, timestamp: int, end: int) -> _Found:
     log = partition.log
+    # Deviation: Kafka holds the last stable offset against the epoch's start, too, and so refuses readers of committed data
+    # for as long as a transaction from before the epoch is open.
+    is_known = end == log.end_offset or not partition.is_behind_epoch
     if timestamp == _LATEST:
+        if not is_known:
+            raise ApiError(ErrorCode.OFFSET_NOT_AVAILABLE)
         return _Found(end, epoch=partition.leader_epoch)
     if timestamp in (_EARLIEST, _EARLIEST_LOCAL):
         epoch = log.epochs.epoch_of(log.start_offset)
@@ -103,5 +118,7 @@ def _find(partition: Partition, timestamp: int, end: int) -> _Found:
         else partition.offset_for_timestamp(timestamp)
     )
     if found is None or (timestamp >= 0 and found.offset >= end):
+        if not is_known:
+            raise ApiError(ErrorCode.OFFSET_NOT_AVAILABLE)
         return _NOTHING
     return _Found(found.offset, found.timestamp, found.leader_epoch)

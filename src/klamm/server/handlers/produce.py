@@ -192,7 +192,7 @@ def _waits(
         return False
     call.connection.hold(_PARKED_COST)
     delayed = DelayedProduce(waiting, lambda: call.finish(response))
-    call.broker.await_commit(delayed, delayed.ends(), request.timeout_ms)
+    call.broker.waiting.await_commit(delayed, delayed.ends(), request.timeout_ms)
     return True
 
 

@@ -81,6 +81,8 @@ class StraightListOffsets:
         if not partition.is_leader or leader_epoch not in (-1, partition.leader_epoch):
             return None
         if timestamp == _LATEST:
+            if partition.leadership is not None and partition.is_behind_epoch:
+                return None
             offset, epoch = partition.visible_end(isolation), partition.leader_epoch
         else:
             offset = partition.log.start_offset
