@@ -15,6 +15,7 @@ from klamm.log.log import Log
 from klamm.metadata.delta import Delta
 from klamm.metadata.image import ClusterImage
 from klamm.metadata.resource_type import ResourceType
+from klamm.replication.acks import Waiter
 from klamm.replication.fetch_sessions import FetchSessions
 from klamm.replication.partition import Partition
 from klamm.replication.replica_selector import RACK_AWARE
@@ -272,6 +273,12 @@ class Broker:
             self.groups.committed(partition)
         elif partition.name.topic == TRANSACTIONS_TOPIC:
             self.transactions.committed(partition)
+
+    def await_commit(
+        self, waiter: Waiter, ends: list[tuple[Partition, int]], timeout_ms: int
+    ) -> None:
+        """The waiter hears when everything below these ends is committed, or that it takes too long."""
+        self.waiting.await_commit(waiter, ends, timeout_ms)
 
     def acknowledges_after_flush(self, partition: Partition) -> bool:
         """Kafka's flush.messages: an append that reaches the number is acknowledged after the fsync."""
