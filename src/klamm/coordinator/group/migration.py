@@ -177,9 +177,9 @@ def downgrade(
     draft.records.extend(written)
     shard.groups[group.group_id] = classic
     for member in classic.members.values():
-        shard.classic.rounds.keep_session(member, now.monotonic)
+        shard.classic.rebalances.keep_session(member, now.monotonic)
     if must_rebalance:
-        shard.classic.rounds.prepare(classic, draft, now)
+        shard.classic.rebalances.prepare(classic, draft, now)
     return True
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from coordinator.group.classic.room import DELAY, REBALANCE, SESSION, START, Room
 from klamm.base.errors import ErrorCode
-from klamm.coordinator.group.classic.rounds import NEW_MEMBER_JOIN_TIMEOUT_MS
+from klamm.coordinator.group.classic.rebalance import NEW_MEMBER_JOIN_TIMEOUT_MS
 from klamm.coordinator.group.classic.states import State
 
 UUID = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"

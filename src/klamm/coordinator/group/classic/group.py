@@ -1,4 +1,4 @@
-"""ClassicGroup: members, votes and generation of one group. Knows no alarms and answers nobody; rounds.py does."""
+"""ClassicGroup: members, votes and generation of one group. Knows no alarms and answers nobody; rebalance.py does."""
 
 from __future__ import annotations
 

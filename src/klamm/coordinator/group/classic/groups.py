@@ -10,9 +10,9 @@ from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.token import Token
 from klamm.coordinator.group.classic import answers
 from klamm.coordinator.group.classic.group import ClassicGroup
-from klamm.coordinator.group.classic.joining import Join, Joining
+from klamm.coordinator.group.classic.join_group import Join, Joining
 from klamm.coordinator.group.classic.member import Client, Member
-from klamm.coordinator.group.classic.rounds import Rounds
+from klamm.coordinator.group.classic.rebalance import Rebalances
 from klamm.coordinator.group.classic.seat import Seat
 from klamm.coordinator.group.classic.states import (
     COMPLETING_REBALANCE,
@@ -45,9 +45,12 @@ class ClassicGroups:
 
     def __init__(self, shard: GroupShard) -> None:
         self._shard = shard
-        self.rounds = Rounds(shard.deadlines, shard.settings)
+        self.rebalances = Rebalances(shard.deadlines, shard.settings)
         self._joining = Joining(
-            self.rounds, shard.chance, shard.settings.group_max_size, lambda r: shard.check_fits(r)
+            self.rebalances,
+            shard.chance,
+            shard.settings.group_max_size,
+            lambda r: shard.check_fits(r),
         )
 
     def find(self, group_id: str) -> ClassicGroup | None:
@@ -110,7 +113,7 @@ class ClassicGroups:
             if not self._shard.room.fits([group.record(assignments)]):
                 # Kafka's words for it. The others go on waiting for an assignment that can be written down.
                 raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
-        self.rounds.synced(group, member)
+        self.rebalances.synced(group, member)
         if group.state is STABLE:
             return Outcome(replies=((token, answers.synced(group, member.assignment)),))
         draft = Draft()
@@ -119,7 +122,7 @@ class ClassicGroups:
             draft.reply(member.sync_token, answers.not_synced(ErrorCode.REBALANCE_IN_PROGRESS))
         member.sync_token = token
         if assignments is not None:
-            self.rounds.assign(group, assignments, draft, now)
+            self.rebalances.assign(group, assignments, draft, now)
         return draft.outcome()
 
     def heartbeat(self, request: HeartbeatRequest, *, token: Token, now: Now) -> Outcome:
@@ -132,7 +135,7 @@ class ClassicGroups:
         member = group.check_member(request.member_id, request.group_instance_id)
         if request.generation_id != group.generation:
             raise ApiError(ErrorCode.ILLEGAL_GENERATION)
-        self.rounds.keep_session(member, now.monotonic)
+        self.rebalances.keep_session(member, now.monotonic)
         is_forming = group.state is PREPARING_REBALANCE
         return Outcome(replies=((token, _REJOIN if is_forming else _ALIVE),))
 
@@ -142,7 +145,7 @@ class ClassicGroups:
         member = group.members.get(member_id) if group is not None else None
         if group is None or member is None:
             return None
-        return Seat(self._shard.groups, group, member, generation, self.rounds)
+        return Seat(self._shard.groups, group, member, generation, self.rebalances)
 
     def leave(
         self,
@@ -165,7 +168,7 @@ class ClassicGroups:
         results = [self._leave_one(group, each, draft) for each in leaving]
         has_left = any(result.error_code == ErrorCode.NONE for result in results)
         if has_left and group.state is not EMPTY:
-            self.rounds.prepare_or_complete(group, draft, now)
+            self.rebalances.prepare_or_complete(group, draft, now)
         draft.reply(token, answers.left(results, version))
         return draft.outcome()
 
@@ -177,7 +180,7 @@ class ClassicGroups:
         )
         member_id = identity.member_id
         if member_id in group.pending_joins:
-            self.rounds.forget_pending(group, member_id)
+            self.rebalances.forget_pending(group, member_id)
             return result
         if not member_id and identity.group_instance_id is not None:
             # A tool names a static member by its instance alone.
@@ -187,7 +190,7 @@ class ClassicGroups:
         except ApiError as e:
             result.error_code = e.code
         else:
-            self.rounds.remove(group, member, draft)
+            self.rebalances.remove(group, member, draft)
         return result
 
     # Other parts of the shard.
@@ -195,7 +198,7 @@ class ClassicGroups:
     def renew_session(self, group: Group, member_id: str, now: Ms) -> None:
         """A commit of offsets is a sign of life, too."""
         if isinstance(group, ClassicGroup) and member_id in group.members:
-            self.rounds.keep_session(group.members[member_id], now)
+            self.rebalances.keep_session(group.members[member_id], now)
 
     def dissolve(self, group: ClassicGroup, draft: Draft) -> None:
         """The group becomes one of another kind: who waits is told to join again."""
@@ -208,7 +211,7 @@ class ClassicGroups:
             if member.sync_token is not None:
                 draft.reply(member.sync_token, answers.not_synced(error))
                 member.sync_token = None
-        self.rounds.forget(group)
+        self.rebalances.forget(group)
 
     # The log.
 
@@ -228,7 +231,7 @@ class ClassicGroups:
     def _remove(self, group: ClassicGroup | None) -> None:
         """A tombstone of a group that has become one of another kind meanwhile does nothing."""
         if group is not None:
-            self.rounds.forget(group)
+            self.rebalances.forget(group)
             group.state = DEAD
             del self._shard.groups[group.group_id]
 
@@ -242,10 +245,10 @@ class ClassicGroups:
     def begin(self, group: ClassicGroup, draft: Draft, now: Now) -> None:
         """A group that comes from the log: its members have a whole session to be heard of."""
         for member in group.members.values():
-            self.rounds.keep_session(member, now.monotonic)
+            self.rebalances.keep_session(member, now.monotonic)
         if len(group.members) > self._shard.settings.group_max_size:
             # The limit was lowered. A round gives members the time to commit before some of them must go.
-            self.rounds.prepare(group, draft, now)
+            self.rebalances.prepare(group, draft, now)
 
     def follow(self, before: ClusterImage, now: Now) -> Outcome:
         return NOTHING
@@ -260,11 +263,11 @@ class ClassicGroups:
         if alarm == "session":
             (member_id,) = rest
             assert isinstance(member_id, str)
-            self.rounds.expire_session(group, member_id, draft, now)
+            self.rebalances.expire_session(group, member_id, draft, now)
         elif alarm == "join":
-            self.rounds.expire_join(group, draft, now)
+            self.rebalances.expire_join(group, draft, now)
         else:
-            self.rounds.expire_sync(group, draft, now)
+            self.rebalances.expire_sync(group, draft, now)
         return draft.outcome()
 
     def check_invariants(self) -> None:

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from klamm.base.clock import Ms
 from klamm.coordinator.group.classic.group import ClassicGroup
 from klamm.coordinator.group.classic.member import Member
-from klamm.coordinator.group.classic.rounds import Rounds
+from klamm.coordinator.group.classic.rebalance import Rebalances
 from klamm.coordinator.group.classic.states import PREPARING_REBALANCE
 from klamm.coordinator.group.kind import Group
 
 
 class Seat:
-    __slots__ = ("_generation", "_group", "_groups", "_member", "_rounds")
+    __slots__ = ("_generation", "_group", "_groups", "_member", "_rebalances")
 
     def __init__(
         self,
@@ -25,13 +25,13 @@ class Seat:
         group: ClassicGroup,
         member: Member,
         generation: int,
-        rounds: Rounds,
+        rebalances: Rebalances,
     ) -> None:
         self._groups = groups
         self._group = group
         self._member = member
         self._generation = generation
-        self._rounds = rounds
+        self._rebalances = rebalances
 
     def keep(self, now: Ms) -> bool:
         """A heartbeat in short: False, and nothing done, where there is more to say than that all is well."""
@@ -44,5 +44,5 @@ class Seat:
             or self._groups.get(group.group_id) is not group
         ):
             return False
-        self._rounds.keep_session(member, now)
+        self._rebalances.keep_session(member, now)
         return True

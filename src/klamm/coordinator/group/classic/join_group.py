@@ -11,7 +11,7 @@ from klamm.base.token import Token
 from klamm.coordinator.group.classic import answers
 from klamm.coordinator.group.classic.group import ClassicGroup
 from klamm.coordinator.group.classic.member import Client, Member, Protocols
-from klamm.coordinator.group.classic.rounds import Rounds
+from klamm.coordinator.group.classic.rebalance import Rebalances
 from klamm.coordinator.group.classic.states import (
     COMPLETING_REBALANCE,
     EMPTY,
@@ -70,16 +70,16 @@ class Join:
 
 
 class Joining:
-    __slots__ = ("_chance", "_check_fits", "_max_size", "_rounds")
+    __slots__ = ("_chance", "_check_fits", "_max_size", "_rebalances")
 
     def __init__(
         self,
-        rounds: Rounds,
+        rebalances: Rebalances,
         chance: Chance,
         max_size: int,
         check_fits: Callable[[Sequence[CoordinatorRecord]], None],
     ) -> None:
-        self._rounds = rounds
+        self._rebalances = rebalances
         self._chance = chance
         self._max_size = max_size
         self._check_fits = check_fits
@@ -112,7 +112,7 @@ class Joining:
         group, member_id = join.group, join.request.member_id
         member = group.members.get(member_id)
         if member is not None:
-            self._rounds.remove(group, member, draft)
+            self._rebalances.remove(group, member, draft)
         group.remove(member_id)
         join.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED, answers.UNKNOWN_MEMBER, draft)
 
@@ -124,7 +124,7 @@ class Joining:
             self._add(join, member_id, draft)
             return
         session_ms = join.request.session_timeout_ms
-        self._rounds.await_return(join.group, member_id, session_ms, join.now.monotonic)
+        self._rebalances.await_return(join.group, member_id, session_ms, join.now.monotonic)
         join.refuse(ErrorCode.MEMBER_ID_REQUIRED, member_id, draft)
 
     def _join_static(self, join: Join, draft: Draft) -> None:
@@ -154,8 +154,8 @@ class Joining:
             group.has_new_member = True
         group.add(member, join.request.protocol_type)
         self._park(join, member, draft)
-        self._rounds.welcome(member, join.now.monotonic)
-        self._rounds.prepare_or_complete(group, draft, join.now)
+        self._rebalances.welcome(member, join.now.monotonic)
+        self._rebalances.prepare_or_complete(group, draft, join.now)
 
     # Static members that come back without their id.
 
@@ -170,7 +170,7 @@ class Joining:
         self._fence(old, draft)
         member = _successor(group, old, member_id, old.protocols)
         group.replace(old, member)
-        self._rounds.keep_session(member, join.now.monotonic)
+        self._rebalances.keep_session(member, join.now.monotonic)
         self._update(join, member)
         if group.state is STABLE and group.select_protocol() == group.protocol:
             draft.records.append(group.record(group.assignments()))
@@ -178,7 +178,7 @@ class Joining:
             return
         self._park(join, member, draft)
         # Once formed, a round is void: the leader may have assigned partitions to the old id.
-        self._rounds.prepare_or_complete(group, draft, join.now)
+        self._rebalances.prepare_or_complete(group, draft, join.now)
 
     def _fence(self, old: Member, draft: Draft) -> None:
         error = ErrorCode.FENCED_INSTANCE_ID
@@ -187,7 +187,7 @@ class Joining:
             draft.reply(old.join_token, answer)
         if old.sync_token is not None:
             draft.reply(old.sync_token, answers.not_synced(error))
-        self._rounds.forget_session(old.session_key)
+        self._rebalances.forget_session(old.session_key)
 
     # Members that join again.
 
@@ -209,7 +209,7 @@ class Joining:
             return
         self._update(join, member)
         self._park(join, member, draft)
-        self._rounds.prepare_or_complete(group, draft, join.now)
+        self._rebalances.prepare_or_complete(group, draft, join.now)
 
     def _is_up_to_date(self, join: Join, member: Member) -> bool:
         """A leader that joins a stable group wants a round: only it knows whether what is to be shared has changed."""

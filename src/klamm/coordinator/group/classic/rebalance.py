@@ -1,4 +1,4 @@
-"""Rounds: how a round of a classic group begins, fills, ends and fails. All alarms of classic groups are set here.
+"""The rebalance of a classic group: how a round begins, fills, ends and fails. All alarms of classic groups are set here.
 
 ("classic", "session", group, member)   the member was not heard of; also for an id that was given out and not used
 ("classic", "join", group)              the round closes with those who have joined
@@ -29,7 +29,7 @@ from klamm.coordinator.group.draft import Draft
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
 
 
-class Rounds:
+class Rebalances:
     __slots__ = ("_deadlines", "_settings")
 
     def __init__(self, deadlines: Deadlines[Hashable], settings: GroupSettings) -> None:
