@@ -6,6 +6,8 @@ import pytest
 
 from klamm.client import Admin
 from klamm.server.broker_lifecycle import BrokerState
+from klamm.server.node import CannotStart, Node
+from klamm.server.storage import Paths, format_directories
 from klamm.testing.cluster import SimulatedCluster
 from klamm.testing.world import Simulation
 from testing.one_node import time_passes
@@ -181,7 +183,7 @@ def test_a_broker_says_once_that_no_controller_can_be_reached_and_ends_after_its
         cluster.kill(1)
         cluster.kill(2)
         began = now(cluster)
-        with pytest.raises(Exception, match="no active controller of the quorum can be reached"):
+        with pytest.raises(CannotStart, match="no active controller of the quorum can be reached"):
             await cluster.start(2)
         assert 20 <= now(cluster) - began < 30
         assert len([each for each in caplog.records if "not registered yet" in each.message]) == 1
@@ -213,6 +215,63 @@ def test_a_number_that_is_used_twice_is_refused_in_one_sentence() -> None:
         ):
             await twin.start(2)
         assert not any(fenced(cluster, 2))
+
+    cluster.run(work)
+
+
+def test_a_broker_of_another_cluster_is_told_so_in_one_sentence_and_ends_soon() -> None:
+    cluster = a_cluster(nodes=2, roles="cb")
+
+    async def work() -> None:
+        machine = cluster.machine(3)
+        settings = cluster.settings_of(2)
+        world = machine.boot()
+        paths = Paths.of(settings)
+        format_directories(
+            world.disk,
+            paths,
+            cluster_id="another",
+            node_id=2,
+            chance=world.chance,
+            now=world.clock.wall(),
+        )
+        assert machine.process is not None
+        began = now(cluster)
+        with pytest.raises(CannotStart, match="those of another cluster than another"):
+            await cluster.simulation.loop.spawn(machine.process, Node(settings, world).start())
+        assert now(cluster) - began < 5
+
+    cluster.run(work)
+
+
+def test_a_process_whose_number_another_one_has_taken_ends() -> None:
+    cluster = a_cluster(nodes=2, roles="cb")
+    ended: list[float] = []
+
+    async def work() -> None:
+        old = cluster.nodes[2]
+        old.on_end = lambda: ended.append(now(cluster))
+        cluster.simulation.network.cut(["node2"], ["node1"])
+        await time_passes(20)
+        assert cluster.nodes[1].quorum.image.brokers[2].is_fenced
+
+        twin = SimulatedCluster(
+            cluster.simulation,
+            nodes=2,
+            roles="cb",
+            of_node=lambda _: {
+                "controller.quorum.voters": "1@node1:9093",
+                "listeners": "PLAINTEXT://twin:9092",
+            },
+        )
+        twin.name_of = lambda _: "twin"  # type: ignore[method-assign]
+        await twin.start(2)
+        assert not ended
+        cluster.simulation.network.heal()
+        await cluster.until(lambda: bool(ended), seconds=10)
+        assert old.has_failed
+        await time_passes(30)
+        assert not cluster.nodes[1].quorum.image.brokers[2].is_fenced
 
     cluster.run(work)
 

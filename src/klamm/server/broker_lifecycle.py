@@ -41,7 +41,7 @@ _AGAIN_SECONDS = 0.05
 # How long the start waits for a first answer before it tells the operator.
 _PATIENCE_MS: Ms = 3_000
 # Deviation: Kafka waits up to five minutes for a controller that lets the broker go, also where none is left to answer.
-_SILENCE_MS: Ms = 3_000
+_SILENCE_MS: Ms = 1_500
 _LONGEST_HAND_OVER_MS: Ms = 30_000
 # The last word of a broker that has stopped already, to whoever may still hear it.
 _LAST_WORD_MS: Ms = 1_000
@@ -75,6 +75,8 @@ class BrokerLifecycle:
         self.state = BrokerState.NOT_RUNNING
         # Directories that have failed; the controller takes leaderships from what is in them.
         self.offline_directories: Callable[[], Iterable[Uuid]] = lambda: ()
+        # Hears that another process has taken this broker's number: the cluster speaks to that one from now on.
+        self.on_replaced: Callable[[], None] = lambda: None
         self._clock = world.clock
         self._settings = settings.node
         self._quorum = quorum
@@ -86,7 +88,10 @@ class BrokerLifecycle:
         self._wanted = asyncio.Event()
         self._unfenced = asyncio.Event()
         self._may_go = asyncio.Event()
+        self._has_given_up = False
+        self._is_replaced = False
         self._heard_at: Ms = 0
+        self._has_told_silence = False
         self._beats: asyncio.Task[None] | None = None
 
     # Joining
@@ -113,7 +118,7 @@ class BrokerLifecycle:
                 if e.code is ErrorCode.KAFKA_STORAGE_ERROR:
                     raise CannotJoin(e.message) from e
                 problem = self._problem(e)
-                if e.code is ErrorCode.INCONSISTENT_CLUSTER_ID or left_ms <= 0:
+                if self._is_of_another_cluster(e) or left_ms <= 0:
                     raise CannotJoin(problem) from e
                 if not has_told:
                     log.warning("not registered yet, trying again: %s", problem)
@@ -131,14 +136,20 @@ class BrokerLifecycle:
         self._heard_at = self._clock.monotonic()
         log.info("registered: node=%s epoch=%s", self._node_id, answer.broker_epoch)
 
+    def _is_of_another_cluster(self, error: ApiError) -> bool:
+        """As the active controller says, or nodes of the quorum that tell us no more than that."""
+        if error.code is ErrorCode.REQUEST_TIMED_OUT:
+            return ErrorCode.INCONSISTENT_CLUSTER_ID in self._quorum.refusals
+        return error.code is ErrorCode.INCONSISTENT_CLUSTER_ID
+
     def _problem(self, error: ApiError) -> str:
         if error.code is ErrorCode.DUPLICATE_BROKER_REGISTRATION:
             return f"a broker with node.id {self._node_id} runs in the cluster already."
-        if error.code is ErrorCode.REQUEST_TIMED_OUT:
-            return "no active controller of the quorum can be reached."
-        if error.code is ErrorCode.INCONSISTENT_CLUSTER_ID:
+        if self._is_of_another_cluster(error):
             cluster_id = self._registration.cluster_id
             return f"the controllers are those of another cluster than {cluster_id}."
+        if error.code is ErrorCode.REQUEST_TIMED_OUT:
+            return "no active controller of the quorum can be reached."
         return f"the controller refuses this broker: {error.message}"
 
     async def unfence(self) -> None:
@@ -181,13 +192,22 @@ class BrokerLifecycle:
                 request, timeout_ms=self._settings.session_timeout_ms
             )
         except ApiError as e:
-            if e.code is ErrorCode.STALE_BROKER_EPOCH:
-                await self._register_again()
-            elif e.code is not ErrorCode.REQUEST_TIMED_OUT:
-                log.warning("a heartbeat was refused: %s", e)
-            return _AGAIN_SECONDS
+            return await self._refused(e)
         self._heard_at = self._clock.monotonic()
+        if self._has_told_silence:
+            self._has_told_silence = False
+            log.info("an active controller answers again")
         return self._heard(answer)
+
+    async def _refused(self, error: ApiError) -> float:
+        if error.code is ErrorCode.STALE_BROKER_EPOCH:
+            await self._register_again()
+            return _AGAIN_SECONDS
+        if not self._has_told_silence:
+            self._has_told_silence = True
+            log.warning("heartbeats are not answered: %s", error.message)
+        is_final = error.code is ErrorCode.KAFKA_STORAGE_ERROR
+        return self._settings.heartbeat_interval_ms / 1000 if is_final else _AGAIN_SECONDS
 
     def _heard(self, answer: BrokerHeartbeatResponse) -> float:
         every = self._settings.heartbeat_interval_ms / 1000
@@ -210,6 +230,8 @@ class BrokerLifecycle:
         log.warning(
             "the controller does not know this broker's epoch: epoch=%s", self._quorum.broker_epoch
         )
+        if self._is_replaced:
+            return
         try:
             await self._register(self._settings.session_timeout_ms)
         except ApiError as e:
@@ -218,6 +240,10 @@ class BrokerLifecycle:
     def _follow(self, image: ClusterImage, delta: Delta) -> None:
         """Who leaves waits until all others have heard of it; and who is fenced by mistake says so."""
         own = image.brokers.get(self._node_id)
+        incarnation_id = self._registration.incarnation_id
+        if own is not None and own.incarnation_id != incarnation_id and not self._is_replaced:
+            self._is_replaced = True
+            self.on_replaced()
         is_fenced = own is not None and own.is_fenced and self.state is BrokerState.RUNNING
         if is_fenced or any(
             each.in_controlled_shutdown and not each.is_fenced for each in image.brokers.values()
@@ -230,6 +256,8 @@ class BrokerLifecycle:
     async def hand_over(self) -> None:
         """The controlled shutdown: returns when others lead all that this broker led, and all know it."""
         if self.state is not BrokerState.RUNNING or not self._settings.controlled_shutdown:
+            return
+        if self._is_replaced:
             return
         if not any(
             each.is_active and each.broker_id != self._node_id
@@ -247,6 +275,7 @@ class BrokerLifecycle:
             now = self._clock.monotonic()
             if now - self._heard_at > _SILENCE_MS or now - began > _LONGEST_HAND_OVER_MS:
                 log.warning("stopping without a controller that would let this broker go")
+                self._has_given_up = True
                 return
 
     async def leave(self) -> None:
@@ -256,7 +285,8 @@ class BrokerLifecycle:
             with suppress(asyncio.CancelledError):
                 await self._beats
         is_known = self.state not in (BrokerState.NOT_RUNNING, BrokerState.STARTING)
-        if is_known and not self._may_go.is_set():
+        is_done = self._may_go.is_set() or self._has_given_up or self._is_replaced
+        if is_known and not is_done:
             self._quorum.forget_callbacks()
             self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
             with suppress(TimeoutError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -56,6 +56,8 @@ class Node:
         self._metadata_path = ""
         # Set when the process should not end as if all were well.
         self.has_failed = False
+        # Hears that the node cannot go on, and should be stopped.
+        self.on_end: Callable[[], None] = lambda: None
         self.quorum: MetadataQuorum
         self.broker: Broker
         self.cleaner: CleanerLoop
@@ -129,6 +131,7 @@ class Node:
             quorum=quorum,
             endpoints=[_endpoint(settings, each) for each in listeners],
         )
+        lifecycle.on_replaced = self._replaced
         stack.push_async_callback(lifecycle.leave)
         await lifecycle.register()
         broker = Broker(
@@ -182,14 +185,25 @@ class Node:
         return task
 
     def _metadata_failed(self, error: OSError) -> None:
-        """Nothing about the cluster can change any more; what is on other disks is still served."""
-        log.critical("the metadata log failed, restart the broker when its disk is well: %s", error)
+        """Nothing about the cluster can change any more. A node that is alone still serves what is on other disks."""
+        log.critical("the metadata log failed, restart the node when its disk is well: %s", error)
         self.has_failed = True
+        if not is_alone(self._settings):
+            # Others can take its place.
+            self.on_end()
         if not hasattr(self, "broker"):
             return
         for directory in self.broker.replicas.directories:
             if directory.path == self._metadata_path:
                 self.broker.directory_failed(directory, error)
+
+    def _replaced(self) -> None:
+        log.critical(
+            "another process has registered as broker %s, this one ends",
+            self._settings.node.node_id,
+        )
+        self.has_failed = True
+        self.on_end()
 
     def _ready(self, listeners: list[Listener], data: DataDirectories) -> Ready:
         first = min(listeners, key=lambda each: each.is_controller)

@@ -45,6 +45,8 @@ async def _run_until_stopped(settings: Settings, announce: Callable[[Ready], Non
         gc.freeze()
         # A large request is a hundred thousand objects and no cycle: it should not set off a hundred collections.
         gc.set_threshold(20_000, 20, 50)
+        # Signals, or the node itself when it cannot go on.
+        node.on_end = stop.set
         await stop.wait()
     finally:
         await node.stop()

@@ -154,6 +154,38 @@ def test_a_controllers_listener_takes_no_records(tmp_path: Path) -> None:
         assert controller.is_closed_by_the_broker()
 
 
+@pytest.mark.parametrize(
+    "rubbish",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"\0\0\0\x04\0\x3f\0\x02",
+        # Vote, BrokerHeartbeat, BrokerRegistration, Envelope and Fetch with nothing but 0xff behind their headers.
+        *(
+            (10 + 61).to_bytes(4, "big")
+            + bytes((0, key, 0, version))
+            + bytes(4)
+            + b"\xff\xff\0"
+            + b"\xff" * 60
+            for key, version in ((52, 2), (63, 2), (62, 4), (58, 0), (1, 18))
+        ),
+    ],
+    ids=["http", "tls", "cut", "vote", "heartbeat", "registration", "envelope", "fetch"],
+)
+def test_rubbish_on_a_controllers_listener_closes_its_connection_and_disturbs_nobody(
+    tmp_path: Path, rubbish: bytes
+) -> None:
+    with (
+        RunningNode(tmp_path, BOTH_ROLES) as node,
+        WireClient(controller_of(node)) as stranger,
+        WireClient(controller_of(node)) as controller,
+    ):
+        stranger.socket.sendall(rubbish)
+
+        assert stranger.is_closed_by_the_broker()
+        assert controller.ask(DescribeClusterRequest(endpoint_type=2)).error_code == 0
+
+
 def test_a_node_that_is_only_a_controller_serves_controllers_and_keeps_no_partitions(
     tmp_path: Path,
 ) -> None:

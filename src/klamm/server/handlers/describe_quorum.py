@@ -23,17 +23,21 @@ from klamm.raft.messages import ReplicaKey
 from klamm.raft.node import RaftNode
 from klamm.raft.roles import Leader, Progress
 from klamm.raft.voters import VoterSet
-from klamm.server.call import Call
+from klamm.server.call import Call, Later
 
 # An observer that has not been heard for so long is not one any more.
 _OBSERVER_MS = 300_000
+# It may be passed on.
+KEEPS_REQUEST = True
 
 
-def handle(request: DescribeQuorumRequest, call: Call) -> DescribeQuorumResponse:
+def handle(request: DescribeQuorumRequest, call: Call) -> DescribeQuorumResponse | Later:
     raft = call.context.quorum.raft.raft
     leader = raft.state
     if not isinstance(leader, Leader):
-        # Whoever asks finds the leader by Fetch or DescribeCluster; only it knows how far the others are.
+        # Only the leader knows how far the others are. A broker asks it for its clients.
+        if not call.connection.listener.is_controller:
+            return call.forward(request)
         raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     return DescribeQuorumResponse(
         error_message=None,

@@ -7,7 +7,7 @@ leads, and ControllerChannel finds who does. Here they are started and, in good 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import TypeVar
 
@@ -131,6 +131,11 @@ class MetadataQuorum:
     def has_failed(self) -> bool:
         """The metadata log cannot be written, or followed, any more."""
         return self._raft.failure is not None
+
+    @property
+    def refusals(self) -> Collection[int]:
+        """What other nodes of the quorum last refused us for."""
+        return self._raft.refusals
 
     def on_change(self, callback: Callback) -> None:
         self._follower.on_change(callback)

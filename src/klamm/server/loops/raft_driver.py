@@ -47,6 +47,11 @@ class RaftChannel(Protocol):
     def send(self, send: Send, heard: Callable[[Answer | None], None]) -> None:
         """Calls back with the answer, or with None if there is none."""
 
+    @property
+    def refusals(self) -> Sequence[int]:
+        """Errors that other nodes have last answered, as long as they do."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -152,6 +157,11 @@ class RaftDriver:
     @property
     def log_start(self) -> int:
         return self._store.start_offset
+
+    @property
+    def refusals(self) -> Sequence[int]:
+        """What other nodes last refused us for."""
+        return self._channel.refusals if self._channel is not None else ()
 
     def unreachable(self, node_id: int) -> None:
         """That node's process is gone."""

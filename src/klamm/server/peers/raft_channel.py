@@ -69,6 +69,10 @@ class QuorumChannel:
             timeout_ms=self._timeout_ms,
         )
 
+    @property
+    def refusals(self) -> list[int]:
+        return [error for error in self._refusals.values() if error]
+
     def close(self) -> None:
         for channel in self._channels.values():
             channel.close()
