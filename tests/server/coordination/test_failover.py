@@ -1,0 +1,150 @@
+"""Coordinators that die or move: what was promised is found in the log, and the next one goes on with it. A simulated cluster."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from klamm.base.ids import TopicPartition
+from klamm.client import (
+    Admin,
+    CommittedOffset,
+    Consumer,
+    ConsumerSettings,
+    Producer,
+    ProducerSettings,
+)
+from klamm.coordinator.transaction.states import State
+from klamm.server.coordination.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from klamm.testing.cluster import SimulatedCluster
+from klamm.testing.world import Simulation
+
+PARTITIONS = [TopicPartition("topic", index) for index in range(6)]
+P0 = PARTITIONS[0]
+
+
+def a_cluster(seed: int = 1) -> SimulatedCluster:
+    return SimulatedCluster(Simulation(seed), nodes=3)
+
+
+async def create_topic(cluster: SimulatedCluster) -> None:
+    async with Admin(cluster.bootstrap, environment=cluster.environment) as admin:
+        await admin.topics.create("topic", partitions=len(PARTITIONS), replication_factor=3)
+
+
+def consumer_of(cluster: SimulatedCluster, **settings: object) -> Consumer:
+    return Consumer(
+        cluster.bootstrap,
+        ConsumerSettings(**settings),  # type: ignore[arg-type]
+        environment=cluster.environment,
+    )
+
+
+def coordinator_of(cluster: SimulatedCluster, group_id: str) -> int:
+    node = cluster.nodes[cluster.living[0]]
+    leader = cluster.leader_of(OFFSETS_TOPIC, node.broker.groups.partition_of(group_id))
+    assert leader is not None
+    return leader
+
+
+async def committed_of(cluster: SimulatedCluster, group_id: str) -> int:
+    async with consumer_of(cluster, group_id=group_id) as consumer:
+        return (await consumer.committed([P0]))[P0].offset
+
+
+def test_the_last_commit_is_there_after_its_coordinator_died() -> None:
+    cluster = a_cluster()
+
+    async def work() -> list[int]:
+        await create_topic(cluster)
+        found = []
+        for offset in (5, 7):
+            async with consumer_of(cluster, group_id="g") as consumer:
+                consumer.assign([P0])
+                await consumer.commit({P0: CommittedOffset(offset)})
+            dead = coordinator_of(cluster, "g")
+            cluster.kill(dead)
+            found.append(await committed_of(cluster, "g"))
+            await cluster.start(dead)
+            await cluster.until(lambda: _is_whole(cluster, OFFSETS_TOPIC))
+        return found
+
+    assert cluster.run(work) == [5, 7]
+    assert not cluster.simulation.loop.complaints
+
+
+def _is_whole(cluster: SimulatedCluster, *topics: str) -> bool:
+    image = cluster.nodes[cluster.living[0]].broker.image
+    return all(
+        len(state.isr) == 3 for topic in topics for state in image.topics_by_name[topic].partitions
+    )
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_group_whose_coordinator_dies_goes_on(protocol: str) -> None:
+    cluster = a_cluster()
+
+    async def work() -> list[bytes]:
+        await create_topic(cluster)
+        found: list[bytes] = []
+        async with (
+            consumer_of(
+                cluster, group_id="g", group_protocol=protocol, auto_offset_reset="earliest"
+            ) as consumer,
+            Producer(cluster.bootstrap, environment=cluster.environment) as producer,
+        ):
+            await consumer.subscribe(["topic"])
+            for text in (b"before", b"after"):
+                for each in PARTITIONS:
+                    await producer.send(each.topic, text, partition=each.partition)
+                await producer.flush()
+                while found.count(text) < len(PARTITIONS):
+                    found += [each.value or b"" for each in await consumer.poll(timeout_ms=500)]
+                await consumer.commit()
+                if text == b"before":
+                    cluster.kill(coordinator_of(cluster, "g"))
+        return found
+
+    assert cluster.run(work) == [b"before"] * 6 + [b"after"] * 6
+
+
+def test_a_transaction_that_was_decided_is_completed_by_the_next_coordinator() -> None:
+    cluster = a_cluster()
+
+    async def work() -> list[bytes | None]:
+        await create_topic(cluster)
+        settings = ProducerSettings(transactional_id="tx")
+        async with Producer(
+            cluster.bootstrap, settings, environment=cluster.environment
+        ) as producer:
+            producer.begin()
+            for each in PARTITIONS:
+                await producer.send(each.topic, b"counts", partition=each.partition)
+            await producer.flush()
+            commit = asyncio.get_running_loop().create_task(producer.commit())
+            index = cluster.nodes[1].broker.transactions.partition_of("tx")
+            await cluster.until(lambda: _is_decided(cluster, index))
+            dead = cluster.leader_of(TRANSACTIONS_TOPIC, index)
+            assert dead is not None
+            cluster.kill(dead)
+            await commit
+        found: list[bytes | None] = []
+        async with consumer_of(
+            cluster, auto_offset_reset="earliest", read_committed=True
+        ) as consumer:
+            consumer.assign(PARTITIONS)
+            while len(found) < len(PARTITIONS):
+                found += [each.value for each in await consumer.poll(timeout_ms=500)]
+        return found
+
+    assert cluster.run(work) == [b"counts"] * len(PARTITIONS)
+
+
+def _is_decided(cluster: SimulatedCluster, index: int) -> bool:
+    """Written by the coordinator, and perhaps by nobody else."""
+    leader = cluster.leader_of(TRANSACTIONS_TOPIC, index)
+    assert leader is not None
+    shards = cluster.nodes[leader].broker.transactions.shards()
+    states = [each.transactions["tx"].state for each in shards if "tx" in each.transactions]
+    return states == [State.PREPARE_COMMIT]
