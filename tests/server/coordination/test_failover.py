@@ -148,3 +148,45 @@ def _is_decided(cluster: SimulatedCluster, index: int) -> bool:
     shards = cluster.nodes[leader].broker.transactions.shards()
     states = [each.transactions["tx"].state for each in shards if "tx" in each.transactions]
     return states == [State.PREPARE_COMMIT]
+
+
+def test_a_marker_that_only_the_leader_of_its_partition_had_is_written_again_by_the_next() -> None:
+    cluster = a_cluster()
+
+    async def work() -> tuple[bool, int, list[bytes | None]]:
+        settings = ProducerSettings(transactional_id="tx")
+        async with Producer(
+            cluster.bootstrap, settings, environment=cluster.environment
+        ) as producer:
+            index = cluster.nodes[1].broker.transactions.partition_of("tx")
+            coordinator = cluster.leader_of(TRANSACTIONS_TOPIC, index)
+            assert coordinator is not None
+            leader, follower = (each for each in cluster.ids if each != coordinator)
+            async with Admin(cluster.bootstrap, environment=cluster.environment) as admin:
+                await admin.topics.create("topic", replicas={0: [leader, follower]})
+            producer.begin()
+            await producer.send_and_wait("topic", b"counts", partition=0)
+
+            # The follower hears no more of its leader, which everybody else does.
+            network = cluster.simulation.network
+            network.cut([cluster.name_of(leader)], [cluster.name_of(follower)])
+            await producer.commit()
+            partition = cluster.nodes[leader].broker.replicas.get("topic", 0)
+            await cluster.until(lambda: partition.log.end_offset == 2)
+            was_stable = partition.last_stable_offset > 0
+            cluster.kill(leader)
+            await cluster.until(lambda: cluster.leader_of("topic", 0) == follower)
+            network.heal()
+        async with consumer_of(
+            cluster, auto_offset_reset="earliest", read_committed=True
+        ) as consumer:
+            consumer.assign([P0])
+            found: list[bytes | None] = []
+            while not found:
+                found += [each.value for each in await consumer.poll(timeout_ms=500)]
+        after = cluster.nodes[follower].broker.replicas.get("topic", 0)
+        return was_stable, after.last_stable_offset, found
+
+    was_stable, stable, found = cluster.run(work)
+    assert not was_stable, "its end was not replicated"
+    assert (stable, found) == (2, [b"counts"])
