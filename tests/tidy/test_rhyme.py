@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from klamm.cli.cluster.command import app as cluster
 from klamm.cli.group.command import app as group
 from klamm.cli.pipeline.command import app as pipeline
 from klamm.cli.txn.command import app as txn
@@ -32,7 +33,9 @@ def test_tests_of_handlers_are_named_after_one(path: Path) -> None:
     assert any(name == api or name.startswith(f"{api}_") for api in HANDLERS)
 
 
-@pytest.mark.parametrize("app", [group, pipeline, txn], ids=["group", "pipeline", "txn"])
+@pytest.mark.parametrize(
+    "app", [cluster, group, pipeline, txn], ids=["cluster", "group", "pipeline", "txn"]
+)
 def test_command_stands_in_the_file_of_its_name(app: typer.Typer) -> None:
     for command in app.registered_commands:
         assert command.callback is not None

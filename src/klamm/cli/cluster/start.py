@@ -8,9 +8,12 @@ import typer
 
 from klamm.cli.cluster.arguments import Directory, directory_or_default, show_nodes
 from klamm.cli.cluster.local import LocalCluster, chosen
-from klamm.cli.connect import Output
+from klamm.cli.connect import INT32_MAX, Output
 
-Nodes = Annotated[list[int] | None, typer.Argument(help="Numbers of nodes. [default: all]")]
+Nodes = Annotated[
+    list[int] | None,
+    typer.Argument(min=0, max=INT32_MAX, help="Numbers of nodes. [default: all]"),
+]
 
 
 def start(nodes: Nodes = None, directory: Directory = None, output: Output = None) -> None:
