@@ -1,0 +1,161 @@
+"""Followers copy their leaders, byte for byte: through deaths, cuts and lost disks."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from klamm.base.ids import TopicPartition
+from klamm.client import Admin, Producer, ProducerSettings
+from klamm.client.producer.settings import ALL
+from klamm.replication.partition import Partition
+from klamm.testing.cluster import SimulatedCluster
+from klamm.testing.world import Simulation
+
+# A broker that says nothing is fenced soon.
+QUICK = {"broker.session.timeout.ms": 3000, "broker.heartbeat.interval.ms": 500}
+
+
+def replica(cluster: SimulatedCluster, node_id: int, partition: int = 0) -> Partition:
+    found = cluster.nodes[node_id].broker.replicas.find("topic", partition)
+    assert found is not None
+    return found
+
+
+def committed_bytes(cluster: SimulatedCluster, node_id: int) -> bytes:
+    partition = replica(cluster, node_id)
+    end = partition.high_watermark
+    found = partition.log.read(partition.log.start_offset, 1 << 30, up_to=end) if end else None
+    return b"" if found is None else found.read()
+
+
+def are_equal(cluster: SimulatedCluster, count: int) -> bool:
+    """All living replicas have so many committed records, and their bytes are the same."""
+    if any(replica(cluster, each).high_watermark != count for each in cluster.living):
+        return False
+    return len({committed_bytes(cluster, each) for each in cluster.living}) == 1
+
+
+async def create(cluster: SimulatedCluster, **configs: str) -> None:
+    async with Admin(cluster.bootstrap, environment=cluster.environment) as admin:
+        await admin.topics.create("topic", partitions=1, replication_factor=3, configs=configs)
+
+
+async def write(cluster: SimulatedCluster, *values: bytes, acks: int = ALL) -> None:
+    settings = ProducerSettings(acks=acks, idempotence=acks == ALL)
+    async with Producer(cluster.bootstrap, settings, environment=cluster.environment) as producer:
+        for value in values:
+            await producer.send_and_wait("topic", value, partition=0)
+
+
+def leader_of(cluster: SimulatedCluster) -> int:
+    leader = cluster.leader_of("topic", 0)
+    assert leader is not None
+    return leader
+
+
+def run(
+    seed: int, story: Callable[[SimulatedCluster], Awaitable[None]], **settings: object
+) -> None:
+    cluster = SimulatedCluster(Simulation(seed), nodes=3, settings={**QUICK, **settings})
+
+    async def work() -> None:
+        await create(cluster)
+        await story(cluster)
+
+    cluster.run(work)
+    assert not cluster.simulation.loop.complaints
+
+
+def test_followers_have_what_the_leader_has() -> None:
+    async def story(cluster: SimulatedCluster) -> None:
+        await write(cluster, *(b"%d" % each for each in range(20)))
+
+        await cluster.until(lambda: are_equal(cluster, 20))
+
+    run(1, story)
+
+
+def test_a_follower_that_was_away_catches_up() -> None:
+    async def story(cluster: SimulatedCluster) -> None:
+        await write(cluster, b"before")
+        away = next(each for each in cluster.ids if each != leader_of(cluster))
+        cluster.kill(away)
+        await write(cluster, *(b"%d" % each for each in range(50)))
+        await cluster.start(away)
+
+        await cluster.until(lambda: are_equal(cluster, 51))
+
+    run(2, story)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_leader_that_was_cut_off_cuts_what_the_others_never_had(seed: int) -> None:
+    async def story(cluster: SimulatedCluster) -> None:
+        await write(cluster, b"common")
+        old = leader_of(cluster)
+        others = [cluster.name_of(each) for each in cluster.ids if each != old]
+        cluster.simulation.network.cut([cluster.name_of(old)], others)
+        # Nobody but the old leader knows this one: acks=1 promises no more.
+        await write(cluster, *(b"lost %d" % each for each in range(5)), acks=1)
+        lost = replica(cluster, old).log.end_offset
+        alive = next(each for each in cluster.ids if each != old)
+        await cluster.until(
+            lambda: cluster.nodes[alive].broker.image.partition("topic", 0).leader not in (old, -1)  # type: ignore[union-attr]
+        )
+        cluster.simulation.network.cut(["client"], [cluster.name_of(old)])
+        await write(cluster, b"kept", b"kept, too")
+        cluster.simulation.network.heal()
+
+        await cluster.until(lambda: are_equal(cluster, 3))
+        assert lost == 6
+        assert b"lost" not in committed_bytes(cluster, old)
+        assert replica(cluster, old).log.end_offset == 3
+
+    run(seed, story)
+
+
+def test_a_follower_whose_disk_was_emptied_is_filled_again() -> None:
+    async def story(cluster: SimulatedCluster) -> None:
+        await write(cluster, *(b"%d" % each for each in range(10)))
+        empty = next(each for each in cluster.ids if each != leader_of(cluster))
+        cluster.kill(empty)
+        disk = cluster.machine(empty).disk
+        disk.rmtree("/data/topic-0")
+        await cluster.start(empty)
+
+        await cluster.until(lambda: are_equal(cluster, 10))
+
+    run(4, story)
+
+
+def test_a_follower_that_comes_back_when_the_leader_has_deleted_all_it_had_begins_anew() -> None:
+    async def story(cluster: SimulatedCluster) -> None:
+        await write(cluster, *(b"%d" % each for each in range(10)))
+        away = next(each for each in cluster.ids if each != leader_of(cluster))
+        await asyncio.sleep(1)
+        cluster.kill(away)
+        await write(cluster, *(b"%d" % each for each in range(10)))
+        async with Admin(cluster.bootstrap, environment=cluster.environment) as admin:
+            await admin.records.delete({TopicPartition("topic", 0): 15})
+        await cluster.start(away)
+
+        await cluster.until(lambda: are_equal(cluster, 20))
+        assert replica(cluster, away).log.start_offset == 15
+
+    run(5, story)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_after_a_power_failure_of_the_leader_all_replicas_become_equal(seed: int) -> None:
+    async def story(cluster: SimulatedCluster) -> None:
+        await write(cluster, *(b"%d" % each for each in range(10)))
+        old = leader_of(cluster)
+        cluster.power_off(old)
+        await cluster.until(lambda: cluster.leader_of("topic", 0) not in (old, None))
+        await write(cluster, *(b"%d" % each for each in range(10, 15)))
+        await cluster.start(old)
+
+        await cluster.until(lambda: are_equal(cluster, 15))
+
+    run(seed, story)
