@@ -53,7 +53,7 @@ def test_the_leader_epoch_is_stamped_and_remembered():
 
     assert [header.leader_epoch for header in headers_of(log)] == [4, 4, 7]
     assert log.epochs.entries == ((4, 0), (7, 2))
-    assert (log.last_epoch, log.end_offset_for_epoch(4)) == (7, (4, 2))
+    assert (log.epochs.latest, log.epochs.end_offset_for(4, log.end_offset)) == (7, (4, 2))
 
 
 def test_a_view_of_the_network_buffer_is_stamped_in_place_and_not_kept():

@@ -34,6 +34,7 @@ from klamm.log.state import replay
 from klamm.log.validation import Rules, Writable
 from klamm.protocol.records.batch import (
     ATTRIBUTES_AT,
+    CONTROL,
     HEADER,
     HEADER_SIZE,
     LOG_OVERHEAD,
@@ -236,10 +237,14 @@ class Log:
         self, data: Writable, leader_epoch: int, now: int, origin: Origin
     ) -> Appended:
         """Batches of our own or of the leader, as many as there are. All are checked before any is written."""
-        if origin is Origin.COORDINATOR and len(data) >= HEADER_SIZE:
-            plain = self._append_plain(data, leader_epoch, now)
-            if plain is not None:
-                return plain
+        if len(data) >= HEADER_SIZE:
+            one = None
+            if origin is Origin.REPLICATION:
+                one = self._append_replicated(data, now)
+            elif origin is Origin.COORDINATOR:
+                one = self._append_plain(data, leader_epoch, now)
+            if one is not None:
+                return one
         view = memoryview(data)
         try:
             if origin is Origin.REPLICATION:
@@ -282,14 +287,39 @@ class Log:
         if leader_epoch != self.epochs.latest:
             self.epochs.assign(leader_epoch, first)
         _stamp(data, 0, first, length, leader_epoch)
-        try:
-            segment.write(data, segment.size)
-        except OSError:
-            segment.drop_torn_write()
-            raise
+        segment.append(data)
         segment.count(size, last, timestamp)
         self.end_offset = last + 1
         return Appended(first, last, -1, False)
+
+    def _append_replicated(self, data: Writable, now: int) -> Appended | None:
+        """One whole batch of a leader, as most fetches bring it; None for anything else."""
+        (
+            first, length, epoch, magic, crc, attributes, last_delta, _, timestamp,
+            producer_id, producer_epoch, sequence, _,
+        ) = _unpack_header(data)  # fmt: skip
+        size = length + LOG_OVERHEAD
+        if (
+            size != len(data)
+            or magic != MAGIC
+            or attributes & CONTROL
+            or first < self.end_offset
+            or crc32c(data[ATTRIBUTES_AT:]) != crc
+        ):
+            return None
+        last = first + last_delta
+        segment = self._make_room(size, last, timestamp, now)
+        if epoch != self.epochs.latest:
+            self.epochs.assign(epoch, first)
+        segment.append(data)
+        segment.count(size, last, timestamp)
+        if producer_id >= 0:
+            self.producers.appended(
+                producer_id, producer_epoch, sequence, first, last, timestamp,
+                attributes & TRANSACTIONAL,
+            )  # fmt: skip
+        self.end_offset = last + 1
+        return _new(Appended, (first, last, -1, False))
 
     def _stamp_own(
         self, view: memoryview, leader_epoch: int, now: int, origin: Origin
@@ -323,11 +353,7 @@ class Log:
 
     def _write_run(self, data: memoryview, run: list[tuple[BatchHeader, memoryview]]) -> None:
         segment = self._segments.active
-        try:
-            segment.write(data, segment.size)
-        except OSError:
-            segment.drop_torn_write()
-            raise
+        segment.append(data)
         for header, batch in run:
             if header.leader_epoch != self.epochs.latest:
                 self.epochs.assign(header.leader_epoch, header.base_offset)
@@ -391,15 +417,6 @@ class Log:
         """Where the earliest open transaction begins, as far as it is still in the log."""
         first = self.producers.first_open_offset
         return None if first is None else max(first, self.start_offset)
-
-    @property
-    def last_epoch(self) -> int | None:
-        """The newest leader epoch in the log."""
-        return self.epochs.latest
-
-    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int] | None:
-        """The largest known epoch not above this one, and where it ends; None if unknown here."""
-        return self.epochs.end_offset_for(epoch, self.end_offset)
 
     def size_bytes(self) -> int:
         return self._segments.size_bytes()
@@ -564,13 +581,9 @@ class Log:
             flush.files += files
         return flush
 
-    def let_go(self) -> None:
-        """Of its files, without writing anything."""
-        self._segments.close()
-
     def delete(self) -> str:
         """Rename the directory so that it no longer is a partition; returns the new name, to be removed later."""
-        self.let_go()
+        self._segments.close()
         parent, _, name = self.directory.rpartition("/")
         unique = int.from_bytes(self.topic_id or b"", "big")
         while self._disk.exists(path := f"{parent}/{_deleted_name(name, unique)}"):

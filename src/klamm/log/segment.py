@@ -143,6 +143,14 @@ class Segment:
         self.timestamp_limit = timestamp + self._roll_ms if timestamp >= 0 else _NEVER
         self.clock_limit = self._created + self._roll_ms if timestamp < 0 else _NEVER
 
+    def append(self, data: bytes | bytearray | memoryview) -> None:
+        """Write behind the end; `count` follows."""
+        try:
+            self.write(data, self.size)
+        except OSError:
+            self.drop_torn_write()
+            raise
+
     def count(self, size: int, last_offset: int, timestamp: int) -> None:
         """Note one batch that was just written behind the end."""
         position = self.size

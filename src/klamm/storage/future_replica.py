@@ -93,5 +93,4 @@ class FutureReplica:
 
     def abandon(self) -> None:
         """The move is called off."""
-        self.log.let_go()
-        self.target.disk.rmtree(self._path)
+        self.target.disk.rmtree(self.log.delete())
