@@ -1,6 +1,5 @@
 """Followers copy their leaders, byte for byte: through deaths, cuts and lost disks."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -133,7 +132,7 @@ def test_a_follower_that_comes_back_when_the_leader_has_deleted_all_it_had_begin
     async def story(cluster: SimulatedCluster) -> None:
         await write(cluster, *(b"%d" % each for each in range(10)))
         away = next(each for each in cluster.ids if each != leader_of(cluster))
-        await asyncio.sleep(1)
+        await cluster.until(lambda: are_equal(cluster, 10))
         cluster.kill(away)
         await write(cluster, *(b"%d" % each for each in range(10)))
         async with Admin(cluster.bootstrap, environment=cluster.environment) as admin:

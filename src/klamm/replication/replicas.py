@@ -26,6 +26,8 @@ class Change(NamedTuple):
     is_moved: bool = False
     # It has more or fewer replicas than before.
     is_resized: bool = False
+    # Fewer must have a record now: more of the log is committed than before.
+    is_committed: bool = False
     # It is no longer this broker's; its files are still there.
     is_removed: bool = False
     # What went wrong, in words.
@@ -153,9 +155,14 @@ class Replicas:
                     self._unreadable.add(name)
                     yield Change(problem=f"{name}: {e}")
                     continue
-            count = partition.replica_count
+            count, high_watermark = partition.replica_count, partition.high_watermark
             is_moved = self._apply(partition, state, now)
-            yield Change(partition, is_moved, is_resized=count != partition.replica_count)
+            yield Change(
+                partition,
+                is_moved,
+                is_resized=count != partition.replica_count,
+                is_committed=partition.high_watermark > high_watermark,
+            )
 
     def _has_leader(self, state: PartitionImage) -> bool:
         """Another one, that does not count on what we have: a log of ours that is damaged may be filled from there."""

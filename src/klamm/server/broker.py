@@ -191,7 +191,15 @@ class Broker:
         self._tell_damaged()
         self.replica_fetchers.follow(changed)
         self.directory_assignments.follow(changed)
+        if delta.changed_brokers:
+            self._look_after_isrs()
         self._coordinate(image)
+
+    def _look_after_isrs(self) -> None:
+        """Who was fenced may have caught up before it was not any more, and says nothing new since."""
+        for partition in self.replicas:
+            if partition.leadership is not None and len(partition.isr) < partition.replica_count:
+                self.isr_changes.submit(partition)
 
     def _tell_damaged(self) -> None:
         for words in self.replicas.logs.take_damaged():
@@ -210,6 +218,8 @@ class Broker:
             self._delete(partition, now)
         if change.is_removed or (change.is_moved and not partition.is_leader):
             self.waiting.left(partition)
+        elif change.is_committed:
+            self.committed(partition)
 
     def _coordinate(self, image: ClusterImage) -> None:
         self.groups.follow(image)
