@@ -4,10 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands import Klamm
-from klamm.base.ids import Uuid
+from cli.commands import Answer, Klamm
+from klamm.base.ids import OffsetAndEpoch, Uuid
+from klamm.metadata import snapshot
+from klamm.protocol.messages.control import KRaftVersionRecord, VotersRecord
 
 CLUSTER = "ZmFtb3VzLWZhbXVsdXMtZg"
+FIRST = snapshot.file_name(OffsetAndEpoch(0, 0))
 
 
 @pytest.fixture
@@ -63,3 +66,110 @@ def test_random_ids_differ_and_can_stand_behind_an_option(klamm: Klamm) -> None:
     assert len(ids) == 20
     assert not any(text.startswith("-") for text in ids)
     assert all(str(Uuid.parse(text)) == text for text in ids)
+
+
+CONTROLLER = """process.roles=broker,controller
+node.id=1
+controller.quorum.bootstrap.servers=127.0.0.1:9093
+listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093
+controller.listener.names=CONTROLLER
+"""
+VOTERS = "1@127.0.0.1:9093:N3pWlhtPTKmW2GNbJA4J7w,2@127.0.0.1:9193:tPpRcxRvSpmyz4N7qVdGvQ"
+
+
+def formatted(klamm: Klamm, data: Path, text: str, *options: str) -> Answer:
+    file = data.parent / f"{data.name}.properties"
+    file.write_text(f"{text}log.dirs={data}\n")
+    return klamm("storage", "format", "-t", CLUSTER, "-c", str(file), *options)
+
+
+def voters_of(data: Path) -> list[tuple[int, str, str, int]]:
+    head = snapshot.head_of((data / "__cluster_metadata-0" / FIRST).read_bytes())
+    _, version, record = head
+    assert version == KRaftVersionRecord(kraft_version=1)
+    assert isinstance(record, VotersRecord)
+    return [
+        (each.voter_id, str(each.voter_directory_id), end.host, end.port)
+        for each in record.voters
+        for end in each.endpoints
+    ]
+
+
+# The lines and the records are what Kafka 4.3.1's own tool writes.
+
+
+def test_a_standalone_controller_is_the_only_voter_of_its_log(klamm: Klamm, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+
+    done = formatted(klamm, data, CONTROLLER, "--standalone")
+
+    assert done.text.splitlines() == [
+        f"Formatting dynamic metadata voter directory {data} with metadata.version 4.3-IV0."
+    ]
+    (voter,) = voters_of(data)
+    assert voter[0] == 1
+    assert f"directory.id={voter[1]}\n" in (data / "meta.properties").read_text()
+    assert voter[2:] == ("127.0.0.1", 9093)
+
+
+def test_initial_controllers_have_the_directories_that_were_given(
+    klamm: Klamm, tmp_path: Path
+) -> None:
+    done = formatted(klamm, tmp_path / "own", CONTROLLER, "--initial-controllers", VOTERS)
+    other = CONTROLLER.replace("node.id=1", "node.id=7")
+    not_one = formatted(klamm, tmp_path / "other", other, "-I", VOTERS)
+
+    assert "Formatting dynamic metadata voter directory" in done.text
+    assert "Formatting dynamic metadata directory" in not_one.text
+    assert "directory.id=N3pWlhtPTKmW2GNbJA4J7w\n" in (tmp_path / "own/meta.properties").read_text()
+    assert voters_of(tmp_path / "own") == voters_of(tmp_path / "other")
+    assert voters_of(tmp_path / "own") == [
+        (1, "N3pWlhtPTKmW2GNbJA4J7w", "127.0.0.1", 9093),
+        (2, "tPpRcxRvSpmyz4N7qVdGvQ", "127.0.0.1", 9193),
+    ]
+
+
+def test_without_initial_controllers_the_log_begins_empty(klamm: Klamm, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+
+    done = formatted(klamm, data, CONTROLLER, "--no-initial-controllers")
+
+    assert "Formatting metadata directory" in done.text
+    assert not (data / "__cluster_metadata-0").exists()
+
+
+STATIC = CONTROLLER.replace("bootstrap.servers=", "voters=1@")
+BROKER = CONTROLLER.replace("broker,controller", "broker").replace(
+    ",CONTROLLER://127.0.0.1:9093", ""
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "sentence"),
+    [
+        (CONTROLLER, [], "you must specify one of the following"),
+        (STATIC, ["--standalone"], "You cannot specify controller.quorum.voters"),
+        (STATIC, ["-I", VOTERS], "You cannot specify controller.quorum.voters"),
+        (BROKER, ["--standalone"], "You can only use --standalone on a controller."),
+        (CONTROLLER, ["-I", "1@127.0.0.1:9093"], "id@host:port:directory"),
+        (CONTROLLER, ["-I", "x@127.0.0.1:9093:N3pWlhtPTKmW2GNbJA4J7w"], "id@host:port:directory"),
+        (CONTROLLER, ["-I", "1@127.0.0.1:0:N3pWlhtPTKmW2GNbJA4J7w"], "no port"),
+        (CONTROLLER, ["-I", "1@127.0.0.1:9093:short"], "not a directory id"),
+        (CONTROLLER, ["-I", f"{VOTERS},{VOTERS}"], "more than once"),
+    ],
+)
+def test_what_cannot_be_meant_formats_nothing(
+    klamm: Klamm, tmp_path: Path, text: str, options: list[str], sentence: str
+) -> None:
+    refused = formatted(klamm, tmp_path / "data", text, *options)
+
+    assert refused.code == 1
+    assert sentence in refused.err
+    assert not (tmp_path / "data").exists()
+
+
+def test_one_way_to_begin_a_quorum_excludes_the_others(klamm: Klamm, tmp_path: Path) -> None:
+    refused = formatted(klamm, tmp_path / "data", CONTROLLER, "--standalone", "-N")
+
+    assert refused.code == 2
+    assert "not allowed with" in refused.err

@@ -29,12 +29,7 @@ def run(arguments: Sequence[str]) -> int:
 
     try:
         if options.command == "format":
-            _format(
-                options.config,
-                options.set,
-                options.cluster_id,
-                ignore_formatted=options.ignore_formatted,
-            )
+            _format(options)
         else:
             _info(options.config, options.set, options.output)
     except SettingsError as error:
@@ -53,20 +48,31 @@ def random_uuid() -> Uuid:
     return made
 
 
-def _format(
-    configs: Sequence[str], settings: Sequence[str], cluster_id: str, *, ignore_formatted: bool
-) -> None:
+def _format(options: argparse.Namespace) -> None:
+    from klamm.server.quorum import initial_voters
     from klamm.server.storage import Paths, format_directories
 
-    read = read_settings(configs, env=os.environ, overrides=settings)
+    settings = read_settings(options.config, env=os.environ, overrides=options.set)
+    chance = SystemRandom()
+    initial_voters.check(
+        settings,
+        has_voters=options.standalone or options.initial_controllers is not None,
+        is_without=options.no_initial_controllers,
+    )
+    voters = None
+    if options.standalone:
+        voters = initial_voters.standalone(settings, chance)
+    elif options.initial_controllers is not None:
+        voters = initial_voters.parse(options.initial_controllers, settings)
     lines = format_directories(
         RealDisk(),
-        Paths.of(read),
-        cluster_id=cluster_id,
-        node_id=read.node.node_id,
-        chance=SystemRandom(),
+        Paths.of(settings),
+        cluster_id=options.cluster_id,
+        node_id=settings.node.node_id,
+        chance=chance,
         now=int(time.time() * 1000),
-        ignore_formatted=ignore_formatted,
+        ignore_formatted=options.ignore_formatted,
+        voters=voters,
     )
     print("\n".join(lines))
 
@@ -113,19 +119,35 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="leave directories alone that are ready already",
     )
+    quorum = formatting.add_mutually_exclusive_group()
+    quorum.add_argument(
+        "--standalone", "-s", action="store_true", help="begin a quorum with this controller alone"
+    )
+    quorum.add_argument(
+        "--initial-controllers",
+        "-I",
+        metavar="VOTERS",
+        help="begin a quorum with these, as id@host:port:directory,...",
+    )
+    quorum.add_argument(
+        "--no-initial-controllers",
+        "-N",
+        action="store_true",
+        help="take part in a quorum that others begin",
+    )
     _add_config(formatting)
 
     info = commands.add_parser("info", help="say which directories there are and whose they are")
     info.add_argument(
         "--output", "-o", type=Format, choices=list(Format), help="table on a terminal, else json"
     )
-    _add_config(info)
+    _add_config(info, "-s")
 
     commands.add_parser("random-uuid", help="print an id for a new cluster")
     return parser
 
 
-def _add_config(parser: argparse.ArgumentParser) -> None:
+def _add_config(parser: argparse.ArgumentParser, *letters: str) -> None:
     parser.add_argument(
         "--config",
         "-c",
@@ -135,5 +157,5 @@ def _add_config(parser: argparse.ArgumentParser) -> None:
         help="server.properties or .toml",
     )
     parser.add_argument(
-        "--set", "-s", metavar="KEY=VALUE", action="append", default=[], help="any setting"
+        "--set", *letters, metavar="KEY=VALUE", action="append", default=[], help="any setting"
     )

@@ -206,12 +206,18 @@ class RaftNode:
         self._ready.append.append(batch)
         return self._take_ready()
 
+    def change_voters(self, voters: VoterSet) -> Ready:
+        """They vote from now on, and what was not committed yet needs a majority of them (membership.py says who may)."""
+        self._must_lead()
+        self._append_control([voters.to_record()])
+        return self._take_ready()
+
     def flushed(self, end_offset: int, now: Ms) -> Ready:
         """This node's disk holds the log up to end_offset."""
         self.replica.flushed(end_offset)
         if isinstance(self.state, Leader):
             self.state.flushed = self.replica.flushed_end
-            self._commit()
+            self._commit(now)
         else:
             self.replica.follow_high_watermark()
         return self._done(now)
@@ -312,7 +318,7 @@ class RaftNode:
             progress.heard_at = now
             if answer.diverging is None and answer.snapshot is None:
                 progress.fetched(fetch.log_end.offset, leader_end=self.end_offset, now=now)
-                self._commit()
+                self._commit(now)
             return replace(answer, high_watermark=self.high_watermark)
         return answer
 
@@ -520,11 +526,14 @@ class RaftNode:
         batch = self.replica.append_control(messages, epoch=self.epoch, timestamp=self._stamp())
         self._ready.append.append(batch)
 
-    def _commit(self) -> None:
+    def _commit(self, now: Ms) -> None:
         assert isinstance(self.state, Leader)
         self.replica.high_watermark = leadership.high_watermark(
             self.state, self.me, self.voters, current=self.high_watermark
         )
+        if not self.is_voter and self.replica.history.changed_at < self.high_watermark:
+            # It has led until its own removal was safe.
+            self._resign(now)
 
     # What goes out
 

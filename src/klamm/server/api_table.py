@@ -68,6 +68,8 @@ BROKER = (
     "consumer_group_describe",
     "list_config_resources",
     "describe_topic_partitions",
+    "add_raft_voter",
+    "remove_raft_voter",
 )
 # What nodes, and tools (--bootstrap-controller), ask of a controller's own listener.
 CONTROLLER = (
@@ -97,6 +99,9 @@ CONTROLLER = (
     "allocate_producer_ids",
     "controller_registration",
     "assign_replicas_to_dirs",
+    "add_raft_voter",
+    "remove_raft_voter",
+    "update_raft_voter",
 )
 
 # What a broker may pass on to the controller in an Envelope.

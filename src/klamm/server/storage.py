@@ -16,19 +16,23 @@ from typing import NamedTuple, Self
 
 from klamm.base.chance import Chance, random_uuid
 from klamm.base.clock import Ms
-from klamm.base.ids import Uuid
+from klamm.base.ids import OffsetAndEpoch, Uuid
 from klamm.base.settings.broker import Settings
 from klamm.log import checkpoints
 from klamm.log.checkpoints import META_PROPERTIES
 from klamm.log.disk import Disk, Lock
 from klamm.metadata.features import LATEST, METADATA_VERSION, release_of
 from klamm.metadata.records.configs import FeatureLevelRecord
-from klamm.metadata.snapshot import write_records
+from klamm.metadata.snapshot import file_name, write_records
+from klamm.protocol.messages.control import KRaftVersionRecord
+from klamm.raft.messages import Address
+from klamm.raft.voters import Voter, VoterSet
 from klamm.server.world.ports import World
 from klamm.storage.log_directories import METADATA_LOG
 
 BOOTSTRAP = "bootstrap.checkpoint"
 LOCK = ".lock"
+_LOCAL = ("localhost", "127.0.0.1", "::1")
 _VERSION = "1"
 _CLUSTER_ID = re.compile(r"[!-\[\]-~]+")
 # What may lie in a directory that klamm takes for empty: pipelines keep their checkpoints and tables below the default
@@ -101,7 +105,14 @@ class DataDirectories:
             node_id = settings.node.node_id
             now = world.clock.wall()
             if is_alone(settings):
-                ensure_formatted(disk, paths, node_id=node_id, chance=world.chance, now=now)
+                ensure_formatted(
+                    disk,
+                    paths,
+                    node_id=node_id,
+                    chance=world.chance,
+                    now=now,
+                    voters=own_quorum(settings, world.chance),
+                )
             found = load(disk, paths, node_id=node_id)
             _check_metadata_place(disk, paths)
         except BaseException:
@@ -131,10 +142,30 @@ def is_alone(settings: Settings) -> bool:
         return False
     if quorum.voters or not quorum.bootstrap_servers:
         return True
-    # By its port: the host may have names that this process does not know.
-    ports = {each.port for each in settings.listeners.for_controllers()}
-    named = [int(each.rpartition(":")[2]) for each in quorum.bootstrap_servers]
-    return len(named) == 1 and (named[0] in ports or 0 in ports)
+    if len(quorum.bootstrap_servers) != 1:
+        return False
+    host, _, port = quorum.bootstrap_servers[0].rpartition(":")
+    return any(
+        each.port in (0, int(port)) and _is_this_host(host, each.host)
+        for each in settings.listeners.for_controllers()
+    )
+
+
+def _is_this_host(name: str, bound: str) -> bool:
+    """Never by the port alone: controllers on other machines have the same."""
+    name = name.removeprefix("[").removesuffix("]")
+    return name == bound or (name in _LOCAL and bound in ("", "0.0.0.0", "::", *_LOCAL))
+
+
+def own_quorum(settings: Settings, chance: Chance) -> VoterSet | None:
+    """This controller as the only voter, where the voters are not in the settings: as `--standalone` says."""
+    listeners = settings.listeners.for_controllers()
+    if settings.quorum.voters or not settings.quorum.bootstrap_servers or not listeners:
+        return None
+    first = listeners[0]
+    address = Address(first.host or "localhost", first.port)
+    own = Voter(settings.node.node_id, random_uuid(chance), ((first.name, address),))
+    return VoterSet((own,))
 
 
 def format_directories(
@@ -147,8 +178,12 @@ def format_directories(
     now: Ms,
     ignore_formatted: bool = False,
     features: Mapping[str, int] = LATEST,
+    voters: VoterSet | None = None,
 ) -> list[str]:
-    """Format what is not formatted yet; gives the lines that Kafka's tool prints about it."""
+    """Format what is not formatted yet; gives the lines that Kafka's tool prints about it.
+
+    `voters` are those that the log of a new cluster begins with; None where others, or the settings, tell.
+    """
     if not cluster_id.strip():
         raise StorageError("The cluster id must not be empty.")
     # Deviation: Kafka takes any text and escapes it in the file, as Java does.
@@ -172,18 +207,29 @@ def format_directories(
     release = release_of(features[METADATA_VERSION])
     lines = []
     for path in missing:
-        kind = "metadata" if path == directories.metadata else "data"
+        is_metadata = path == directories.metadata
+        own = voters.find(node_id) if voters is not None and is_metadata else None
+        kind = _kind(
+            is_metadata=is_metadata, is_dynamic=voters is not None, is_voter=own is not None
+        )
         lines.append(f"Formatting {kind} directory {path} with metadata.version {release}.")
-        while (directory_id := random_uuid(chance)) in taken:
-            pass
+        directory_id = own.directory if own is not None else random_uuid(chance)
+        while directory_id in taken:
+            directory_id = random_uuid(chance)
         taken.add(directory_id)
         identity = Identity(cluster_id, node_id, directory_id)
-        _format(disk, path, identity, features, now)
+        _format(disk, path, identity, features, now, voters if is_metadata else None)
     return lines
 
 
 def ensure_formatted(
-    disk: Disk, directories: Paths, *, node_id: int, chance: Chance, now: Ms
+    disk: Disk,
+    directories: Paths,
+    *,
+    node_id: int,
+    chance: Chance,
+    now: Ms,
+    voters: VoterSet | None = None,
 ) -> None:
     """For `klamm serve`: empty directories are formatted on the spot, with a cluster id of their own if all are."""
     found = {path: identity for path in directories.all if (identity := read_identity(disk, path))}
@@ -206,6 +252,7 @@ def ensure_formatted(
             chance=chance,
             now=now,
             ignore_formatted=True,
+            voters=None if directories.metadata in found else voters,
         )
 
 
@@ -271,13 +318,30 @@ def _check_metadata_place(disk: Disk, paths: Paths) -> None:
             )
 
 
+def _kind(*, is_metadata: bool, is_dynamic: bool, is_voter: bool) -> str:
+    if not is_metadata:
+        return "data"
+    if not is_dynamic:
+        return "metadata"
+    return "dynamic metadata voter" if is_voter else "dynamic metadata"
+
+
 def _format(
-    disk: Disk, path: str, identity: Identity, features: Mapping[str, int], now: Ms
+    disk: Disk,
+    path: str,
+    identity: Identity,
+    features: Mapping[str, int],
+    now: Ms,
+    voters: VoterSet | None,
 ) -> None:
     try:
         _make_directory(disk, path)
         # meta.properties comes last: a directory that has it is formatted completely.
         disk.write_atomic(f"{path}/{BOOTSTRAP}", bootstrap_checkpoint(features, now))
+        if voters is not None:
+            _make_directory(disk, f"{path}/{METADATA_LOG}")
+            first = f"{path}/{METADATA_LOG}/{file_name(OffsetAndEpoch(0, 0))}"
+            disk.write_atomic(first, _voters_checkpoint(voters, features, now))
         disk.write_atomic(f"{path}/{META_PROPERTIES}", _meta_properties(identity, now))
     except OSError as error:
         raise StorageError(f"{path} cannot be formatted: {error.strerror}.") from error
@@ -305,6 +369,18 @@ def bootstrap_checkpoint(features: Mapping[str, int], now: Ms) -> bytes:
         last_timestamp=0,
         now=now,
         epoch=0,
+    )
+
+
+def _voters_checkpoint(voters: VoterSet, features: Mapping[str, int], now: Ms) -> bytes:
+    """The log's beginning, which says nothing but who votes."""
+    return write_records(
+        [],
+        metadata_version=features[METADATA_VERSION],
+        last_timestamp=now,
+        now=now,
+        epoch=0,
+        voters=[KRaftVersionRecord(kraft_version=1), voters.to_record()],
     )
 
 

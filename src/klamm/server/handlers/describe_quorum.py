@@ -19,10 +19,9 @@ from klamm.protocol.messages.describe_quorum import (
     ReplicaState,
 )
 from klamm.raft.leadership import progress_of_voter
-from klamm.raft.messages import ReplicaKey
 from klamm.raft.node import RaftNode
 from klamm.raft.roles import Leader, Progress
-from klamm.raft.voters import VoterSet
+from klamm.raft.voters import Voter, VoterSet
 from klamm.server.call import Call, Later
 
 # An observer that has not been heard for so long is not one any more.
@@ -35,7 +34,7 @@ def handle(request: DescribeQuorumRequest, call: Call) -> DescribeQuorumResponse
     raft = call.context.quorum.raft.raft
     leader = raft.state
     if not isinstance(leader, Leader):
-        # Only the leader knows how far the others are. A broker asks it for its clients.
+        # Only the leader knows how far the others are. Brokers ask it; who asks a controller finds it by itself.
         if not call.connection.listener.is_controller:
             return call.forward(request)
         raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -101,30 +100,31 @@ def _describe(
         leader_epoch=raft.epoch,
         high_watermark=raft.high_watermark if raft.high_watermark > leader.epoch_start else -1,
         current_voters=[
-            _own_state(raft, now)
-            if node_id == raft.me.id
-            else _state(progress or Progress(ReplicaKey(node_id)), now)
-            for node_id, progress in voters.items()
+            _own_state(raft, each, now)
+            if each.id == raft.me.id
+            else _state(voters[each.id] or Progress(each.key), now, each)
+            for each in raft.voters.voters
         ],
         observers=others,
     )
 
 
-def _own_state(raft: RaftNode, now: Now) -> ReplicaState:
+def _own_state(raft: RaftNode, voter: Voter, now: Now) -> ReplicaState:
     """The leader is caught up by definition, and never fetches."""
     return ReplicaState(
-        replica_id=raft.me.id,
-        replica_directory_id=raft.me.directory,
+        replica_id=voter.id,
+        replica_directory_id=voter.directory,
         log_end_offset=raft.end_offset,
         last_fetch_timestamp=now.wall,
         last_caught_up_timestamp=now.wall,
     )
 
 
-def _state(progress: Progress, now: Now) -> ReplicaState:
+def _state(progress: Progress, now: Now, voter: Voter | None = None) -> ReplicaState:
+    """Where the voters stand in the settings nobody knows their directories, as Kafka has it."""
     return ReplicaState(
         replica_id=progress.key.id,
-        replica_directory_id=progress.key.directory,
+        replica_directory_id=voter.directory if voter else progress.key.directory,
         log_end_offset=progress.end_offset,
         last_fetch_timestamp=_wall(progress.fetched_at, now),
         last_caught_up_timestamp=_wall(progress.caught_up_at, now),

@@ -28,6 +28,7 @@ from klamm.raft.messages import (
 from klamm.raft.node import RaftNode
 from klamm.raft.ready import Ready
 from klamm.raft.replica import LostCommitted
+from klamm.raft.voters import VoterSet
 from klamm.server.loops.metadata_log import MetadataLog
 from klamm.server.quorum.requests import Terms
 from klamm.server.quorum.snapshot_files import Received
@@ -92,6 +93,7 @@ class RaftDriver:
         self._role = (raft.role, raft.epoch)
         # What whoever waits at this node has seen: where the log ends, and how much of it is committed.
         self._seen = (0, 0)
+        self._voter_change: tuple[int, int, asyncio.Future[None]] | None = None
         self._is_closed = False
 
     def connect(
@@ -162,6 +164,42 @@ class RaftDriver:
     def refusals(self) -> Sequence[int]:
         """What other nodes last refused us for."""
         return self._channel.refusals if self._channel is not None else ()
+
+    async def change_voters(self, decide: Callable[[Ms], VoterSet], timeout_ms: Ms | None) -> None:
+        """Returns when the new voters are committed, by a majority of themselves; at once if timeout_ms is None.
+
+        ApiError: they may not be changed like that, or not now; or nobody knows whether they were.
+        """
+        self._check()
+        voters = decide(self._clock.monotonic())
+        self._do(self.raft.change_voters(voters))
+        if timeout_ms is None:
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        change = self._voter_change = (self.raft.end_offset, self.raft.epoch, future)
+        self._tell()
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                await future
+        except TimeoutError:
+            raise ApiError(
+                ErrorCode.REQUEST_TIMED_OUT, "The change of the voters is not committed yet."
+            ) from None
+        finally:
+            if self._voter_change is change:
+                self._voter_change = None
+
+    def _tell_changer(self) -> None:
+        """Whoever waits for a change of the voters."""
+        if self._voter_change is None:
+            return
+        end_offset, epoch, future = self._voter_change
+        if future.done():
+            return
+        if self.raft.high_watermark >= end_offset:
+            future.set_result(None)
+        elif self.raft.epoch != epoch or not self.raft.is_leader:
+            future.set_exception(ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER))
 
     def unreachable(self, node_id: int) -> None:
         """That node's process is gone."""
@@ -269,6 +307,7 @@ class RaftDriver:
         if role != self._role:
             self._role = role
             self._on_role()
+        self._tell_changer()
         if self.raft.high_watermark > self._committed:
             self._committed = self.raft.high_watermark
             self._on_commit(self._committed)

@@ -20,7 +20,7 @@ from klamm.server.loops.raft_driver import RaftDriver
 from klamm.server.peers.raft_channel import QuorumChannel
 from klamm.server.quorum.requests import Terms
 from klamm.server.quorum.snapshot_files import Received
-from klamm.server.storage import DataDirectories, StorageError, is_alone
+from klamm.server.storage import DataDirectories, StorageError
 from klamm.server.world.ports import World
 
 
@@ -34,7 +34,8 @@ def make_raft(
     """`endpoints`: where this node serves controllers, if it does."""
     node_id = directories.node_id
     election = store.read_election()
-    history = VoterHistory(_static_voters(settings, endpoints), store.load_voters())
+    static = _static_voters(settings, endpoints, election.voters)
+    history = VoterHistory(static, store.load_voters())
     if not history.records.is_dynamic and election.voters:
         _check_voters(store, sorted(history.voters.ids), sorted(election.voters))
     return RaftNode(
@@ -85,18 +86,21 @@ def connect(
     driver.connect(channel, terms, on_snapshot)
 
 
-def _static_voters(settings: Settings, endpoints: Sequence[Endpoint]) -> VoterSet:
+def _static_voters(
+    settings: Settings, endpoints: Sequence[Endpoint], known: tuple[int, ...]
+) -> VoterSet:
     quorum = settings.quorum
     names = settings.listeners.controller_names()
+    listener = names[0] if names else ""
+    node_id = settings.node.node_id
     if quorum.voters:
         parts = [each.partition("@") for each in quorum.voters]
-        addresses = {int(node_id): _address(at) for node_id, _, at in parts}
-        return VoterSet.static(addresses, names[0] if names else "")
-    if quorum.bootstrap_servers and not is_alone(settings):
-        # The log will tell.
+        return VoterSet.static({int(number): _address(at) for number, _, at in parts}, listener)
+    if quorum.bootstrap_servers and known != (node_id,):
+        # The log tells, now or when it has come from the leader. One that this node has led alone has no voters in it.
         return VoterSet()
     own = Address(endpoints[0].host, endpoints[0].port) if endpoints else None
-    return VoterSet.static({settings.node.node_id: own}, names[0] if names else "")
+    return VoterSet.static({node_id: own}, listener)
 
 
 def _address(text: str) -> Address:

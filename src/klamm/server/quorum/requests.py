@@ -20,6 +20,8 @@ from klamm.protocol.messages import (
     fetch_snapshot,
     vote,
 )
+from klamm.protocol.messages.add_raft_voter import AddRaftVoterRequest
+from klamm.protocol.messages.update_raft_voter import KRaftVersionFeature, UpdateRaftVoterRequest
 from klamm.raft.messages import (
     Address,
     BeginEpoch,
@@ -30,6 +32,7 @@ from klamm.raft.messages import (
     Request,
     Vote,
 )
+from klamm.raft.voters import Voter
 
 P = TypeVar("P")
 _NOBODY = -1
@@ -260,6 +263,21 @@ def read_fetch_snapshot(
         OffsetAndEpoch(asked.snapshot_id.end_offset, asked.snapshot_id.epoch),
         asked.position,
     )
+
+
+def read_voter(
+    request: AddRaftVoterRequest | UpdateRaftVoterRequest,
+    versions: KRaftVersionFeature | None = None,
+) -> Voter:
+    voter = Voter(
+        request.voter_id,
+        request.voter_directory_id,
+        tuple((each.name, Address(each.host, each.port)) for each in request.listeners),
+    )
+    if versions is None:
+        return voter
+    lowest, highest = versions.min_supported_version, versions.max_supported_version
+    return voter._replace(kraft_versions=(lowest, highest))
 
 
 def check_cluster(cluster_id: str | None, terms: Terms) -> None:
