@@ -27,6 +27,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 TOPIC_RESOURCE = 2
+# What a replica's directory is called in records that are older than KIP-858.
+MIGRATING_DIRECTORY = Uuid(bytes(15) + b"\x02")
 
 
 class ReplayError(Exception):
@@ -367,6 +369,11 @@ def _forget_collision(collisions: Copied[str, tuple[str, ...]], name: str) -> No
 
 
 def directories_for(partition: PartitionImage, replicas: tuple[int, ...]) -> tuple[Uuid, ...]:
-    """Where each of these replicas lives: known for those that stay, unassigned for new ones."""
+    """Where each of these replicas lives: known for those that stay, unassigned for new ones.
+
+    Where no record speaks of directories yet, new ones are as unknown as the others: a snapshot would say no more.
+    """
     known = dict(zip(partition.replicas, partition.directories, strict=False))
-    return shared(tuple(known.get(replica, ZERO_UUID) for replica in replicas))
+    is_old = all(each == MIGRATING_DIRECTORY for each in partition.directories)
+    new = MIGRATING_DIRECTORY if is_old else ZERO_UUID
+    return shared(tuple(known.get(replica, new) for replica in replicas))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from klamm.base.ids import Uuid
-from klamm.metadata.delta import Draft, directories_for
+from klamm.metadata.delta import MIGRATING_DIRECTORY, Draft, directories_for
 from klamm.metadata.image import (
     AclImage,
     BrokerImage,
@@ -61,8 +61,6 @@ from klamm.metadata.records.topics import (
     TopicRecord,
 )
 
-# What a replica's directory is called in records that are older than KIP-858.
-MIGRATING_DIRECTORY = Uuid(bytes(15) + b"\x02")
 # How a PartitionChangeRecord says that the leader stays, and its epoch with it.
 NO_LEADER_CHANGE = -2
 

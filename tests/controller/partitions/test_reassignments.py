@@ -112,6 +112,14 @@ def test_a_leader_that_is_taken_away_is_followed_by_one_who_stays(five):
     assert (partition.leader, partition.leader_epoch, partition.isr) == (2, 6, (2, 3))
 
 
+def test_who_is_taken_away_is_not_eligible_any_more(five):
+    five.put_config("t", min_insync_replicas="3")
+
+    move(five, [2, 3])
+
+    assert five.state("t") == (2, (2, 3), ())
+
+
 def test_a_move_that_is_taken_back_leaves_what_was(five):
     move(five, [4, 2, 5])
 

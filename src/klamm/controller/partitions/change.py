@@ -104,7 +104,12 @@ def change(
     if assignment is not None and assignment.is_moving and (done := assignment.completed(isr)):
         assignment, isr = done
     replicas = partition.replicas if assignment is None else assignment.replicas
-    elr = _still_eligible(partition, isr, crashed, rules) if rules.is_elr_enabled else ()
+    elr: Ids = ()
+    if rules.is_elr_enabled:
+        elr = _still_eligible(partition, isr, crashed, rules)
+        if replicas is not partition.replicas:
+            # Who is taken away is not waited for.
+            elr = tuple(each for each in elr if each in replicas)
     record = PartitionChangeRecord(partition_id=index, topic_id=topic_id)
     kind = rules.election if election is None else election
     leader, is_unclean = _elect(partition, replicas, isr, elr, kind, rules, is_acceptable)

@@ -17,7 +17,7 @@ from klamm.controller.partitions.change import (
     bumps_epoch_on_shrink,
     change,
 )
-from klamm.metadata.effects import MIGRATING_DIRECTORY
+from klamm.metadata.delta import MIGRATING_DIRECTORY
 from klamm.metadata.features import ELR_VERSION
 from klamm.metadata.image import NO_LEADER, ClusterImage, PartitionImage, TopicImage
 from klamm.metadata.records.topics import PartitionChangeRecord

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from klamm.base.errors import ErrorCode
 from klamm.base.ids import ZERO_UUID, Uuid
-from klamm.metadata.delta import Delta
-from klamm.metadata.effects import MIGRATING_DIRECTORY
+from klamm.metadata.delta import MIGRATING_DIRECTORY, Delta
 from klamm.metadata.image import NO_LEADER, BrokerImage, ClusterImage, PartitionImage, TopicImage
 from klamm.protocol.compile import encode
 from klamm.protocol.messages.metadata import (
