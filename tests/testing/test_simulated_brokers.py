@@ -276,6 +276,22 @@ def test_a_process_whose_number_another_one_has_taken_ends() -> None:
     cluster.run(work)
 
 
+def test_any_broker_describes_the_quorum_as_its_leader_knows_it() -> None:
+    cluster = a_cluster(nodes=4, roles="xxxb")
+
+    async def work() -> None:
+        leader = controller_of(cluster)
+        for broker in cluster.brokers:
+            at = f"{cluster.name_of(broker)}:9092"
+            async with Admin(at, environment=cluster.environment) as admin:
+                quorum = await admin.quorum()
+            assert quorum.leader_id == leader
+            assert [len(quorum.voters), len(quorum.observers)] == [3, 1]
+
+    cluster.run(work)
+    assert not cluster.simulation.loop.complaints
+
+
 def test_time_passes_and_nobody_is_fenced() -> None:
     cluster = a_cluster()
 
