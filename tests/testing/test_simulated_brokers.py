@@ -276,6 +276,32 @@ def test_a_process_whose_number_another_one_has_taken_ends() -> None:
     cluster.run(work)
 
 
+def test_what_lies_in_a_directory_that_has_failed_is_led_by_others_at_once() -> None:
+    cluster = a_cluster(settings={"log.dirs": "/data/one,/data/two"})
+
+    async def work() -> None:
+        async with Admin(cluster.bootstrap, environment=cluster.environment) as admin:
+            await admin.topics.create("topic", partitions=12, replication_factor=3)
+        victim = cluster.nodes[1].broker
+        failed = victim.replicas.directories[1]
+        in_it = {each.name[1] for each in victim.replicas.in_directory(failed)}
+        led = [index for index in in_it if cluster.leader_of("topic", index) == 1]
+        assert led
+        victim.directory_failed(failed, OSError("the disk is broken"))
+        began = now(cluster)
+
+        def moved() -> bool:
+            partitions = cluster.nodes[2].broker.image.topics_by_name["topic"].partitions
+            return all(partitions[index].leader != 1 for index in in_it)
+
+        await cluster.until(moved, seconds=1)
+        assert now(cluster) - began < 0.2
+        partitions = cluster.nodes[2].broker.image.topics_by_name["topic"].partitions
+        assert any(each.leader == 1 for each in partitions)
+
+    cluster.run(work)
+
+
 def test_any_broker_describes_the_quorum_as_its_leader_knows_it() -> None:
     cluster = a_cluster(nodes=4, roles="xxxb")
 

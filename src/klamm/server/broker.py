@@ -109,6 +109,8 @@ class Broker:
         self.participation = Participation(self)
         # In the order in which they began.
         self.tasks: dict[asyncio.Task[None], None] = {}
+        # Hears that a directory went offline: the controller is to be told.
+        self.on_directory_failed: Callable[[], None] = lambda: None
         self.heavy = HeavyRequests(world.turns)
         # Directories of deleted partitions, renamed, and when to remove them (file.delete.delay.ms).
         self.deleted: list[tuple[int, str]] = []
@@ -319,6 +321,7 @@ class Broker:
         self.directory_moves.cancel_in(directory)
         for partition in partitions:
             self.waiting.left(partition)
+        self.on_directory_failed()
 
     def offline_directories(self) -> list[Uuid]:
         """The controller moves leaders away from them."""

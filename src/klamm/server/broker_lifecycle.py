@@ -163,6 +163,10 @@ class BrokerLifecycle:
 
     # Heartbeats
 
+    def wake(self) -> None:
+        """There is something that the controller should know now."""
+        self._wanted.set()
+
     async def _beat_on(self) -> None:
         while True:
             self._wanted.clear()

@@ -140,6 +140,9 @@ class Node:
             quorum=quorum,
             directories=[LogDirectory(world.disk, each.path, each.id) for each in data.all],
         )
+        lifecycle.offline_directories = broker.offline_directories
+        broker.on_directory_failed = self._directory_failed
+        self.broker = broker
         broker.load()
         stack.callback(
             lambda: broker.replicas.close(
@@ -149,7 +152,6 @@ class Node:
             )
         )
         stack.push_async_callback(broker.close)
-        self.broker = broker
         self._keep_house(stack, broker)
         for listener in listeners:
             await listener.serve(Dispatcher.of_broker(broker).dispatch)
@@ -196,6 +198,15 @@ class Node:
         for directory in self.broker.replicas.directories:
             if directory.path == self._metadata_path:
                 self.broker.directory_failed(directory, error)
+
+    def _directory_failed(self) -> None:
+        self.lifecycle.wake()
+        if not is_alone(self._settings) and not any(
+            each.is_online for each in self.broker.replicas.directories
+        ):
+            log.critical("no data directory is left, this node ends")
+            self.has_failed = True
+            self.on_end()
 
     def _replaced(self) -> None:
         log.critical(
