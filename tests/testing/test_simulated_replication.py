@@ -1,7 +1,5 @@
 """Partitions of a simulated cluster are replicated: acknowledged records survive their leaders, ISRs shrink and grow."""
 
-import asyncio
-
 import pytest
 
 from klamm.base.ids import TopicPartition
@@ -124,7 +122,6 @@ def test_a_follower_that_is_cut_off_leaves_the_isr_and_comes_back() -> None:
             assert lost not in isr(cluster)
             cluster.simulation.network.heal()
             await cluster.until(lambda: len(isr(cluster)) == 3, seconds=20)
-        await asyncio.sleep(1)
-        assert ends(cluster) == [(2, 2)] * 3
+        await cluster.until(lambda: ends(cluster) == [(2, 2)] * 3, seconds=1)
 
     cluster.run(work)
