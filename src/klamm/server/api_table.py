@@ -16,7 +16,7 @@ from klamm.base.errors import ApiError
 from klamm.protocol.apis import API_BY_NAME, Api
 from klamm.protocol.compile import Decoder, decoder
 from klamm.server.call import Call, EncodedBody, Later, LongBody, Message, Steps
-from klamm.server.network.connection import Parked
+from klamm.server.network.pending import Parked
 
 Reply = Message | EncodedBody | LongBody | Later | Steps | Parked | None
 Handler = Callable[[Any, Call], Reply]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from klamm.protocol.compile import encoder
 from klamm.server.controller_port import Origin
-from klamm.server.network.connection import Answer, Connection, Parked
+from klamm.server.network.connection import Answer, Connection
 from klamm.server.network.long_answer import LongAnswer, Unread
+from klamm.server.network.pending import Parked
 from klamm.server.world.ports import Buffer
 
 if TYPE_CHECKING:

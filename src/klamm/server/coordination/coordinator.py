@@ -30,7 +30,7 @@ from klamm.replication.partition import Partition
 from klamm.server.call import Message, Steps
 from klamm.server.coordination.loading import load
 from klamm.server.coordination.partition_log import PartitionLog
-from klamm.server.network.connection import PARKED, Parked
+from klamm.server.network.pending import PARKED, Parked
 
 if TYPE_CHECKING:
     from klamm.server.broker import Broker

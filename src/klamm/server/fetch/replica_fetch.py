@@ -19,8 +19,8 @@ from klamm.replication.fetch_sessions import FetchContext, FetchPartition
 from klamm.replication.partition import Partition
 from klamm.server.fetch.delayed_fetch import divergence, encode_results, find_partition
 from klamm.server.fetch.fetch_response import FetchResult
-from klamm.server.network.connection import PARKED, Parked
 from klamm.server.network.long_answer import LONG_BYTES
+from klamm.server.network.pending import PARKED, Parked
 
 if TYPE_CHECKING:
     from klamm.server.broker import Broker

@@ -16,7 +16,7 @@ from klamm.protocol.messages.add_offsets_to_txn import (
 )
 from klamm.server.call import Call, Message
 from klamm.server.coordination.internal_topics import OFFSETS_TOPIC
-from klamm.server.network.connection import Parked
+from klamm.server.network.pending import Parked
 
 _FIRST_WITH_FENCED = 2
 

@@ -25,7 +25,7 @@ from klamm.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 from klamm.server.call import Call, Message
-from klamm.server.network.connection import Parked
+from klamm.server.network.pending import Parked
 
 _FIRST_WITH_FENCED = 2
 _FIRST_OF_BROKERS = 4

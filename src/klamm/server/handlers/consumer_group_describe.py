@@ -14,7 +14,7 @@ from klamm.protocol.messages.consumer_group_describe import (
 )
 from klamm.server.authorized import GROUP_OPERATIONS, NOT_ASKED
 from klamm.server.call import Call, Message
-from klamm.server.network.connection import Parked
+from klamm.server.network.pending import Parked
 
 _PROTOCOL = "consumer"
 

@@ -10,7 +10,7 @@ from klamm.protocol.messages.delete_groups import (
     DeleteGroupsResponse,
 )
 from klamm.server.call import Call, Message
-from klamm.server.network.connection import Parked
+from klamm.server.network.pending import Parked
 
 
 def handle(request: DeleteGroupsRequest, call: Call) -> Message | Parked:

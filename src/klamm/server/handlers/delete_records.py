@@ -14,7 +14,7 @@ from klamm.protocol.messages.delete_records import (
     DeleteRecordsTopicResult,
 )
 from klamm.server.call import Call, Steps
-from klamm.server.network.connection import PARKED
+from klamm.server.network.pending import PARKED
 from klamm.server.replication.delayed_deletion import DelayedDeletion, Undeleted
 
 _PARKED_COST = 512

@@ -16,7 +16,7 @@ from klamm.protocol.messages.describe_groups import (
 )
 from klamm.server.authorized import GROUP_OPERATIONS, NOT_ASKED
 from klamm.server.call import Call, Message
-from klamm.server.network.connection import Parked
+from klamm.server.network.pending import Parked
 
 _FIRST_WITH_NOT_FOUND = 6
 _DEAD = "Dead"

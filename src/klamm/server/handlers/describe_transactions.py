@@ -16,7 +16,7 @@ from klamm.protocol.messages.describe_transactions import (
     TransactionState,
 )
 from klamm.server.call import Call, Message
-from klamm.server.network.connection import Parked
+from klamm.server.network.pending import Parked
 
 
 def handle(request: DescribeTransactionsRequest, call: Call) -> Message | Parked:

@@ -13,7 +13,7 @@ from klamm.coordinator.shard import Producer
 from klamm.metadata.features import BUMPS_EPOCHS
 from klamm.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from klamm.server.call import Call, Later, Message
-from klamm.server.network.connection import Parked
+from klamm.server.network.pending import Parked
 
 _FIRST_WITH_FENCED = 2
 _FIRST_THAT_BUMPS = 5

@@ -21,7 +21,7 @@ from klamm.server.call import Call, EncodedBody, LongBody, Steps
 from klamm.server.fetch.delayed_fetch import DelayedFetch
 from klamm.server.fetch.fetch_response import encode_fetch_response
 from klamm.server.fetch.replica_fetch import ReplicaFetch, backlog_of
-from klamm.server.network.connection import PARKED, Parked
+from klamm.server.network.pending import PARKED, Parked
 
 _FIRST_WITH_TOPIC_IDS = 13
 _FIRST_WITH_STATE = 15

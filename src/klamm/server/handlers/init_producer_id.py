@@ -11,7 +11,7 @@ from __future__ import annotations
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from klamm.server.call import Call, Later, Message
-from klamm.server.network.connection import Parked
+from klamm.server.network.pending import Parked
 
 _FIRST_WITH_FENCED = 4
 _NONE = -1

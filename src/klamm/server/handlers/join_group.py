@@ -13,7 +13,7 @@ from klamm.coordinator.group.classic.answers import UNKNOWN_MEMBER, not_joined
 from klamm.coordinator.group.classic.member import Client
 from klamm.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from klamm.server.call import Call, Message
-from klamm.server.network.connection import Parked
+from klamm.server.network.pending import Parked
 
 
 def handle(request: JoinGroupRequest, call: Call) -> Message | Parked:

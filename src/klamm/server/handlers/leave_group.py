@@ -14,7 +14,7 @@ from klamm.protocol.messages.leave_group import (
     MemberResponse,
 )
 from klamm.server.call import Call, Message
-from klamm.server.network.connection import Parked
+from klamm.server.network.pending import Parked
 
 _FIRST_WITH_MANY = 3
 

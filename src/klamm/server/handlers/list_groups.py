@@ -12,7 +12,7 @@ from klamm.coordinator.group.shard import GroupShard
 from klamm.coordinator.shard import Outcome, Reply
 from klamm.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from klamm.server.call import Call, Message, Steps
-from klamm.server.network.connection import Parked
+from klamm.server.network.pending import Parked
 
 
 def handle(request: ListGroupsRequest, call: Call) -> Message | Parked | Steps:

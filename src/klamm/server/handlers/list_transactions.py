@@ -19,7 +19,7 @@ from klamm.protocol.messages.list_transactions import (
     TransactionState,
 )
 from klamm.server.call import Call, Message, Steps
-from klamm.server.network.connection import Parked
+from klamm.server.network.pending import Parked
 
 
 def handle(request: ListTransactionsRequest, call: Call) -> Message | Parked | Steps:

@@ -17,7 +17,7 @@ from klamm.protocol.messages.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from klamm.server.call import Call, Message
-from klamm.server.network.connection import Parked
+from klamm.server.network.pending import Parked
 
 
 def handle(request: OffsetCommitRequest, call: Call) -> Message | Parked:

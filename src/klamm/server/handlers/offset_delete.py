@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from klamm.protocol.messages.offset_delete import OffsetDeleteRequest
 from klamm.server.call import Call, Message
-from klamm.server.network.connection import Parked
+from klamm.server.network.pending import Parked
 
 
 def handle(request: OffsetDeleteRequest, call: Call) -> Message | Parked:

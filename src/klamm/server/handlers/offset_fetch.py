@@ -25,7 +25,7 @@ from klamm.protocol.messages.offset_fetch import (
     OffsetFetchResponseTopic,
 )
 from klamm.server.call import Call, Message
-from klamm.server.network.connection import Parked
+from klamm.server.network.pending import Parked
 
 _GROUP_ERRORS = 2
 _MANY_GROUPS = 8

@@ -35,7 +35,7 @@ from klamm.server.call import Call, Later, Steps
 from klamm.server.coordination.admission import Admission, RefusedInWords
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 from klamm.server.coordination.participation import client_of_version
-from klamm.server.network.connection import PARKED, Parked
+from klamm.server.network.pending import PARKED, Parked
 from klamm.server.replication.delayed_produce import DelayedProduce, Uncommitted
 
 if TYPE_CHECKING:

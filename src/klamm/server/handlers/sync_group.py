@@ -9,7 +9,7 @@ from __future__ import annotations
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.protocol.messages.sync_group import SyncGroupRequest
 from klamm.server.call import Call, Message
-from klamm.server.network.connection import Parked
+from klamm.server.network.pending import Parked
 
 _NAMES_PROTOCOL = 5
 

@@ -23,7 +23,7 @@ from klamm.protocol.messages.txn_offset_commit import (
 from klamm.replication.verification import Verification
 from klamm.server.call import Call, Later, Message
 from klamm.server.coordination.participation import client_of_version
-from klamm.server.network.connection import Parked
+from klamm.server.network.pending import Parked
 
 _FIRST_THAT_ADDS = 5
 # A coordinator's own records have none.

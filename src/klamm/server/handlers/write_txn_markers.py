@@ -21,7 +21,7 @@ from klamm.protocol.messages.write_txn_markers import (
 from klamm.protocol.records.control import EndMarker
 from klamm.server.call import Call, Steps
 from klamm.server.coordination.markers import write_marker
-from klamm.server.network.connection import PARKED
+from klamm.server.network.pending import PARKED
 
 # About what a parked request takes in memory.
 _PARKED_COST = 2_048

@@ -11,7 +11,7 @@ import asyncio
 from typing import Any
 
 from klamm.server.call import EncodedBody, Later, LongBody, Message, Steps
-from klamm.server.network.connection import Parked
+from klamm.server.network.pending import Parked
 from klamm.server.world.ports import Turns
 
 

@@ -1,7 +1,8 @@
 """One client connection: frames in, answers out, strictly in the order of the requests.
 
 Like Kafka, a connection works on one request at a time: while one is parked (a fetch that waits for data) or an answer
-is not yet taken by the client, requests behind it wait. There is no task and no future per request; a handler answers
+is not yet taken by the client, requests behind it wait. Only produces that wait for followers do not stop those behind
+them (pending.py). There is no task and no future per request; a handler answers
 at once or completes the parked request later through `finish`.
 
 Whatever a connection holds in memory is paid for from the budget (budget.py).
@@ -17,8 +18,10 @@ from typing import TYPE_CHECKING, cast
 
 from klamm.base.errors import CorruptFrame
 from klamm.server.network.buffers import PartialFrame
-from klamm.server.network.limits import GATHER_BYTES, LEAST_PROGRESS, READ_AT_ONCE
-from klamm.server.network.long_answer import LongAnswer
+from klamm.server.network.limits import GATHER_BYTES, LARGE_READ, LEAST_PROGRESS, READ_AT_ONCE
+from klamm.server.network.long_answer import AT_ONCE, LongAnswer
+from klamm.server.network.pending import MOST_PENDING, PENDING_COST, Parked, Pending
+from klamm.server.network.reasons import CHOKED, CLOSING, FULL, PIPELINED, SENDING, SHORT, WAITING
 from klamm.server.network.shared import Shared
 from klamm.server.world.ports import Arrival, Buffer
 
@@ -29,20 +32,6 @@ if TYPE_CHECKING:
 Answer = tuple[Buffer] | list[Buffer] | LongAnswer
 
 _unpack_size = Struct(">i").unpack_from
-
-# Why no request of a connection is handled now; more than one reason can hold.
-_WAITING = 1  # a request is parked; the socket is still read, to notice when the client goes away
-_CHOKED = 2  # the client does not read its answers
-_SENDING = 4  # a long answer is on its way
-_SHORT = 8  # there is no memory for the rest of a frame
-_CLOSING = 16
-
-
-class Parked:
-    """The type of PARKED: the answer comes later, through Connection.finish."""
-
-
-PARKED = Parked()
 
 # What a connection does with a frame: the answer's buffers, None for no answer (acks=0), or PARKED.
 Dispatch = Callable[["Connection", memoryview], Answer | Parked | None]
@@ -67,6 +56,7 @@ class Connection(asyncio.BufferedProtocol):
         "_outbox",
         "_parked_cost",
         "_partial",
+        "_pending",
         "_progress",
         "_send_now",
         "_streak",
@@ -121,6 +111,8 @@ class Connection(asyncio.BufferedProtocol):
         self._gathered = 0
         self._long: LongAnswer | None = None
         self._unsent = 0
+        # In the order of the requests; those behind a pending one may be there already.
+        self._pending: list[Pending] = []
         # What the budget has counted for this connection, and how much of it for a parked request.
         self._charged = 0
         self._parked_cost = 0
@@ -141,7 +133,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
-        self._blocked = _CLOSING
+        self._blocked = CLOSING
         self._let_go()
         if self.on_lost is not None:
             self.on_lost()
@@ -159,13 +151,13 @@ class Connection(asyncio.BufferedProtocol):
         partial = self._partial
         if partial is not None:
             self._receive(partial, nbytes)
-        elif self._blocked:
+        elif self._blocked and self._blocked != PIPELINED:
             self._keep(self._buffers.shared, 0, nbytes)
         else:
             self._take(self._buffers.shared, nbytes)
         if self._out:
             self._write()
-        if nbytes >= _LARGE_READ:
+        if nbytes >= LARGE_READ:
             self._give_way(nbytes)
         self._busy_poll.handled()
 
@@ -174,7 +166,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def pause_writing(self) -> None:
         """The client does not read its answers: until it does, its requests wait in the kernel."""
-        self._block(_CHOKED)
+        self._block(CHOKED)
         self._moved_at = self._time()
         self._count_unsent()
         self._progress = -self._unsent
@@ -184,9 +176,9 @@ class Connection(asyncio.BufferedProtocol):
         self._release(self._unsent)
         self._unsent = 0
         if self._long is None:
-            self._unblock(_CHOKED)
+            self._unblock(CHOKED)
         else:
-            self._blocked &= ~_CHOKED
+            self._blocked &= ~CHOKED
             self._outbox.send_soon(self._send_piece)
 
     # -- what handlers call ---------------------------------------------------------------------------------------
@@ -197,17 +189,34 @@ class Connection(asyncio.BufferedProtocol):
         if self._parked_cost:
             self._release(self._parked_cost)
             self._parked_cost = 0
-        if self._transport is None or self._blocked & _CLOSING:
+        if self._transport is None or self._blocked & CLOSING:
             return
         if answer is not None:
-            if isinstance(answer, tuple) and self._blocked == _WAITING and not self._out:
+            if isinstance(answer, tuple) and self._blocked == WAITING and not self._out:
                 # As in `_take`: the only one, nothing to gather.
                 self._send(answer[0])
             else:
                 self._queue(answer)
                 if self._out:
                     self._write()
-        self._unblock(_WAITING)
+        self._unblock(WAITING)
+
+    def send_settled(self) -> None:
+        """A pending answer has come: send those in front that are complete, and read on if there is room again."""
+        pending = self._pending
+        while pending and not self._blocked & (SENDING | CLOSING):
+            answer = pending[0].answer
+            if answer is None:
+                break
+            del pending[0]
+            self._release(PENDING_COST)
+            self._emit(answer)
+        if self._out:
+            self._write()
+        if not pending:
+            self._blocked &= ~PIPELINED
+        if self._blocked & FULL and len(pending) < MOST_PENDING:
+            self._unblock(FULL)
 
     def may_park(self, cost: int) -> bool:
         """Pay for a request that will wait. False when memory is short: then it must not."""
@@ -223,7 +232,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def may_answer_long(self) -> bool:
         """Whether an answer may be sent piece by piece: only so many, since they keep files open."""
-        return self._outbox.count < _MOST_LONG_ANSWERS
+        return self._outbox.has_room
 
     def refuse(self, why: str) -> None:
         """The client sent what makes no sense."""
@@ -233,10 +242,10 @@ class Connection(asyncio.BufferedProtocol):
     def close(self) -> None:
         """Close when what was answered is sent."""
         transport = self._transport
-        if transport is not None and not self._blocked & _CLOSING:
+        if transport is not None and not self._blocked & CLOSING:
             if self._out:
                 self._write()
-            self._blocked |= _CLOSING
+            self._blocked |= CLOSING
             self._moved_at = self._time()
             transport.close()
 
@@ -244,7 +253,7 @@ class Connection(asyncio.BufferedProtocol):
         """Close now, whatever is left to send."""
         if self._transport is not None:
             self.listener.complain("closed a connection", self.peer_host, why)
-            self._blocked |= _CLOSING
+            self._blocked |= CLOSING
             self._transport.abort()
             self._let_go()
 
@@ -252,29 +261,29 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def is_short_of_memory(self) -> bool:
-        return self._blocked == _SHORT
+        return self._blocked & ~PIPELINED == SHORT
 
     def wait_for_memory(self) -> int | None:
         """Read no more of the frame at hand; says how much is missing. None: it is small, or not read now anyway."""
         partial = self._partial
-        if partial is None or self._blocked:
+        if partial is None or self._blocked & ~PIPELINED:
             return None
         if partial.size <= self.listener.limits.small_request_bytes:
             return None
-        self._block(_SHORT)
+        self._block(SHORT)
         return partial.missing
 
     def go_on(self) -> None:
-        self._unblock(_SHORT)
+        self._unblock(SHORT)
 
     def has_stopped(self, now: float, seconds: float) -> bool:
         """Whether a frame that we read, or an answer that the client should read, did not move for that long."""
         if now - self._moved_at < seconds:
             return False
-        if self._blocked & _CHOKED:
+        if self._blocked & CHOKED:
             assert self._transport is not None
             progress = -self._transport.get_write_buffer_size()
-        elif self._partial is not None and not self._blocked:
+        elif self._partial is not None and not self._blocked & ~PIPELINED:
             progress = self._partial.filled
         else:
             return False
@@ -286,7 +295,7 @@ class Connection(asyncio.BufferedProtocol):
     def overdue(self, now: float) -> str | None:
         """Why this connection must be closed now, if it must. What waits for us is never overdue."""
         limits = self.listener.limits
-        if self._blocked & _CLOSING:
+        if self._blocked & CLOSING:
             return "it closes slowly" if now - self._moved_at > limits.linger_seconds else None
         if self.has_stopped(now, limits.frame_seconds):
             return "its answer is not read" if self._blocked else "half a request"
@@ -332,12 +341,14 @@ class Connection(asyncio.BufferedProtocol):
                     # The only one, as nearly always: nothing to gather.
                     self._send(answer[0])
                     return
-                self._gather(answer)
+                self._queue(answer)
+            elif isinstance(answer, Pending):
+                self._line_up(answer)
             elif isinstance(answer, Parked):
-                self._blocked |= _WAITING
+                self._blocked |= WAITING
             elif answer is not None:
                 self._queue(answer)
-            if self._blocked:
+            if self._blocked and self._blocked != PIPELINED:
                 if at < end:
                     self._keep(view, at, end)
                 return
@@ -379,7 +390,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._streak < READ_AT_ONCE:
             return
         self._streak = 0
-        if not self._blocked and not self._is_paused:
+        if not self._blocked & ~PIPELINED and not self._is_paused:
             self._pause()
             asyncio.get_running_loop().call_soon(self._unblock, 0)
 
@@ -388,7 +399,7 @@ class Connection(asyncio.BufferedProtocol):
 
         It must be writable: batches are stamped where they lie.
         """
-        if self._blocked & _CLOSING:
+        if self._blocked & CLOSING:
             return
         assert self._held is None, "nothing is read while requests wait"
         rest = view[at:end]
@@ -413,6 +424,19 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.write(memoryview(answer)[sent:])
 
     def _queue(self, answer: Answer) -> None:
+        if self._pending:
+            self._line_up(Pending(answer))
+        else:
+            self._emit(answer)
+
+    def _line_up(self, pending: Pending) -> None:
+        pending.connection = self
+        self._pending.append(pending)
+        self._charge(PENDING_COST)
+        is_full = len(self._pending) >= MOST_PENDING
+        self._blocked |= PIPELINED | FULL if is_full else PIPELINED
+
+    def _emit(self, answer: Answer) -> None:
         if isinstance(answer, LongAnswer):
             self._begin_long(answer)
             return
@@ -430,26 +454,26 @@ class Connection(asyncio.BufferedProtocol):
         self._out = []
         self._gathered = 0
         transport = self._transport
-        if transport is None or self._blocked & _CLOSING:
+        if transport is None or self._blocked & CLOSING:
             return
         if len(out) == 1:
             transport.write(out[0])
         else:
             transport.writelines(out)
-        if self._blocked & _CHOKED:
+        if self._blocked & CHOKED:
             self._count_unsent()
 
     def _begin_long(self, long: LongAnswer) -> None:
         if self._out:
             self._write()
-        if not self._blocked & (_CHOKED | _CLOSING):
-            self._send_directly(long, _AT_ONCE)
-        if long.is_done or self._blocked & _CLOSING:
+        if not self._blocked & (CHOKED | CLOSING):
+            self._send_directly(long, AT_ONCE)
+        if long.is_done or self._blocked & CLOSING:
             return
         if not self.may_answer_long():
             self._write_whole(long)
             return
-        self._block(_SENDING)
+        self._block(SENDING)
         self._long = long
         self._outbox.count += 1
         self._charge(long.cost())
@@ -479,7 +503,7 @@ class Connection(asyncio.BufferedProtocol):
     def _send_piece(self) -> None:
         """The next piece of a long answer; the one behind it when the client has taken this one."""
         long, transport = self._long, self._transport
-        if long is None or transport is None or self._blocked & (_CHOKED | _CLOSING):
+        if long is None or transport is None or self._blocked & (CHOKED | CLOSING):
             return
         if not self._send_directly(long, READ_AT_ONCE):
             # The socket is full: the transport knows when it no longer is.
@@ -487,12 +511,12 @@ class Connection(asyncio.BufferedProtocol):
                 transport.writelines(long.take())
             except OSError as e:
                 self.abort(f"its answer could not be read: {e}")
-        if self._blocked & _CLOSING:
+        if self._blocked & CLOSING:
             return
         if long.is_done:
             self._end_long(long)
-            self._unblock(_SENDING)
-        elif not self._blocked & _CHOKED:
+            self._unblock(SENDING)
+        elif not self._blocked & CHOKED:
             self._outbox.send_soon(self._send_piece)
 
     def _end_long(self, long: LongAnswer) -> None:
@@ -501,7 +525,7 @@ class Connection(asyncio.BufferedProtocol):
         self._release(long.cost())
 
     def _count_unsent(self) -> None:
-        if self._transport is None or self._blocked & _CLOSING:
+        if self._transport is None or self._blocked & CLOSING:
             return
         before, self._unsent = self._unsent, self._transport.get_write_buffer_size()
         self._budget.unread.setdefault(self)
@@ -528,7 +552,7 @@ class Connection(asyncio.BufferedProtocol):
             self._long = None
             self._outbox.count -= 1
         self._held = None
-        self._out = []
+        self._out, self._pending = [], []
         self._unsent = self._parked_cost = 0
         self._budget.unread.pop(self, None)
         self._budget.leave(self)
@@ -546,7 +570,10 @@ class Connection(asyncio.BufferedProtocol):
 
     def _unblock(self, reason: int) -> None:
         self._blocked &= ~reason
-        if self._blocked or self._transport is None or self._transport.is_closing():
+        if self._pending and reason == SENDING:
+            self.send_settled()
+        stops = self._blocked & ~PIPELINED
+        if stops or self._transport is None or self._transport.is_closing():
             return
         if self._partial is not None:
             # The time in which we did not read is not the client's.
@@ -561,21 +588,12 @@ class Connection(asyncio.BufferedProtocol):
     def _go_on(self) -> None:
         """Handle what had come behind a request that had to wait."""
         held = self._held
-        if held is None or self._blocked or self._transport is None:
+        if held is None or self._blocked & ~PIPELINED or self._transport is None:
             return
         self._held = None
         self._release(len(held))
         self._take(held, len(held))
         if self._out:
             self._write()
-        if not self._blocked and self._held is None:
+        if not self._blocked & ~PIPELINED and self._held is None:
             self._unblock(0)
-
-
-# Reads of this size may be followed by more of them at once.
-_LARGE_READ = 64 * 1024
-# What is sent of a long answer before others have their turn: four partitions of a megabyte each, as consumers ask for
-# by default, and what stands around them. A turn of its own for the last bytes would cost as much as another megabyte.
-_AT_ONCE = 4 * READ_AT_ONCE + 64 * 1024
-# An answer may hold a file of each partition that it was asked for.
-_MOST_LONG_ANSWERS = 256

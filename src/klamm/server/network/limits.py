@@ -79,3 +79,5 @@ LEAST_PROGRESS = 64 * 1024
 READ_AT_ONCE = 1024 * 1024
 # Small answers are gathered up to this size before they are written.
 GATHER_BYTES = 64 * 1024
+# Reads of this size may be followed by more of them at once.
+LARGE_READ = 64 * 1024

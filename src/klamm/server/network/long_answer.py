@@ -26,6 +26,11 @@ _PIECE_BYTES = 64 * 1024
 _PART_COST = 256
 # Pieces of long answers that are sent in one turn of the loop, before others are served again.
 _PIECES_IN_A_TURN = 4
+# What is sent of a long answer before others have their turn: four partitions of a megabyte each, as consumers ask for
+# by default, and what stands around them. A turn of its own for the last bytes would cost as much as another megabyte.
+AT_ONCE = 4 * READ_AT_ONCE + 64 * 1024
+# An answer may hold a file of each partition that it was asked for.
+_MOST_LONG_ANSWERS = 256
 
 
 def is_better_sent_directly(size: int, parts: int) -> bool:
@@ -134,6 +139,10 @@ class Outbox:
         self.count = 0
         self._waiting: deque[Callable[[], None]] = deque()
         self._is_sending = False
+
+    @property
+    def has_room(self) -> bool:
+        return self.count < _MOST_LONG_ANSWERS
 
     def send_soon(self, send_piece: Callable[[], None]) -> None:
         self._waiting.append(send_piece)

@@ -13,7 +13,7 @@ from klamm.base.errors import ApiError, ErrorCode
 from klamm.protocol.messages.fetch import FetchRequest, FetchResponse
 from klamm.raft.messages import FetchAnswer
 from klamm.server.call import Call
-from klamm.server.network.connection import PARKED, Parked
+from klamm.server.network.pending import PARKED, Parked
 from klamm.server.quorum.answers import fetch_response
 from klamm.server.quorum.requests import read_fetch
 

@@ -6,14 +6,17 @@ transaction's coordinator.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from struct import Struct, error
 from typing import TYPE_CHECKING
 
-from klamm.base.errors import ApiError
+from klamm.base.errors import ApiError, ErrorCode
+from klamm.log.results import Appended
 from klamm.protocol.records.batch import TRANSACTIONAL
-from klamm.replication.partition import Partition
+from klamm.replication.partition import ACKS_ALL, Partition
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 from klamm.server.network.connection import Answer
+from klamm.server.network.pending import Parked, Pending
 from klamm.server.straight.batches import ATTRIBUTES_AT, is_admitted, read_size
 from klamm.server.straight.produce_many import FIRST_WITH_TOPIC_IDS, StraightProduceMany
 from klamm.server.straight.routes import SIZE_BY_ID, find_by_id, find_by_name
@@ -31,12 +34,13 @@ _LONGEST_ID = 127
 
 
 class _Route:
-    """A partition, and the bytes of an answer about it up to the error code."""
+    """A partition, the way to append to it, and the bytes of an answer about it up to the error code."""
 
-    __slots__ = ("head", "partition", "response", "size")
+    __slots__ = ("append", "head", "partition", "response", "size")
 
-    def __init__(self, partition: Partition, topic_and_partition: bytes) -> None:
+    def __init__(self, partition: Partition, topic_and_partition: bytes, append: _Append) -> None:
         self.partition = partition
+        self.append = append
         # Response header's tags, one topic: its name or id, one partition: its index.
         self.head = b"\0\x02" + topic_and_partition
         # size, correlation id, head, error, base offset, append time, log start; no record errors, no message, no
@@ -44,12 +48,49 @@ class _Route:
         self.response = Struct(f">ii{len(self.head)}shqqqIiB")
         self.size = self.response.size - 4
 
+    def pack(self, correlation_id: int, code: int, appended: Appended) -> bytes:
+        return self.response.pack(
+            self.size,
+            correlation_id,
+            self.head,
+            code,
+            appended.base_offset,
+            appended.append_time,
+            self.partition.log.start_offset,
+            0x01000000,
+            0,
+            0,
+        )
+
+
+_Append = Callable[[_Route, memoryview, int, int, int], Answer | Parked | None]
+
+
+class PendingProduce(Pending):
+    """Waits until its batch is committed. Implements acks.Waiter."""
+
+    __slots__ = ("_appended", "_correlation_id", "_route")
+
+    def __init__(self, route: _Route, correlation_id: int, appended: Appended) -> None:
+        super().__init__()
+        self._route = route
+        self._correlation_id = correlation_id
+        self._appended = appended
+
+    def heard(self, partition: Partition, code: int) -> None:
+        # The batch stays where it is, whatever is told.
+        self.settle((self._route.pack(self._correlation_id, code, self._appended),))
+
+    def timed_out(self) -> None:
+        self.heard(self._route.partition, ErrorCode.REQUEST_TIMED_OUT)
+
 
 class StraightProduce:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._now = broker.clock.wall
-        self._waiting = broker.fetches.parked
+        self._waiting = broker.waiting
+        self._fetches = broker.fetches.parked
         self._many = StraightProduceMany(broker)
         self._routes: dict[bytes, _Route] = {}
         self._routes_by_id: dict[bytes, _Route] = {}
@@ -61,7 +102,7 @@ class StraightProduce:
 
     def answer(
         self, frame: memoryview, version: int, correlation_id: int, client_size: int
-    ) -> Answer | None:
+    ) -> Answer | Parked | None:
         if not _FIRST_FLEXIBLE <= version <= _LAST or client_size < 0:
             return None
         at = 10 + client_size
@@ -73,7 +114,7 @@ class StraightProduce:
                 if transactional > _LONGEST_ID:
                     return None
                 at += transactional - 1
-            _, acks, _, topics = _unpack_start(frame, at + 1)
+            _, acks, timeout_ms, topics = _unpack_start(frame, at + 1)
             at += 9
             if topics != 2 or not acks:
                 return None
@@ -103,7 +144,13 @@ class StraightProduce:
         if route is None:
             has_transaction = transactional > 0
             return self._many.answer(
-                frame, at, version, correlation_id, acks=acks, has_transaction=has_transaction
+                frame,
+                at,
+                version,
+                correlation_id,
+                acks=acks,
+                timeout_ms=timeout_ms,
+                has_transaction=has_transaction,
             )
         stop = at + size
         # After the records: no tags for the partition, the topic and the request, and nothing more.
@@ -113,18 +160,18 @@ class StraightProduce:
             transactional and is_admitted(frame, at, size, route.partition)
         ):
             return None
-        return self._append(route, frame[at:stop], acks, correlation_id)
+        return route.append(route, frame[at:stop], acks, correlation_id, timeout_ms)
 
-    def _append(
-        self, route: _Route, data: memoryview, acks: int, correlation_id: int
+    def _append_alone(
+        self, route: _Route, data: memoryview, acks: int, correlation_id: int, timeout_ms: int
     ) -> Answer | None:
         partition = route.partition
         try:
             appended = partition.append(data, acks=acks, now=self._now())
         except ApiError:
             return None
-        if self._waiting:
-            self._broker.appended(partition)
+        if self._fetches:
+            self._waiting.retry_fetches(partition)
         return (
             route.response.pack(
                 route.size,
@@ -140,16 +187,32 @@ class StraightProduce:
             ),
         )
 
+    def _append_replicated(
+        self, route: _Route, data: memoryview, acks: int, correlation_id: int, timeout_ms: int
+    ) -> Answer | Parked | None:
+        partition = route.partition
+        try:
+            appended = partition.append(data, acks=acks, now=self._now())
+        except ApiError:
+            return None
+        self._waiting.appended(partition)
+        end_offset = appended.last_offset + 1
+        if acks == ACKS_ALL and end_offset > partition.high_watermark:
+            pending = PendingProduce(route, correlation_id, appended)
+            self._waiting.await_commit(pending, [(partition, end_offset)], timeout_ms)
+            return pending
+        return (route.pack(correlation_id, 0, appended),)
+
     def _remember(
         self, routes: dict[bytes, _Route], key: bytes, partition: Partition | None
     ) -> _Route | None:
         # A partition whose acknowledgements wait for the disk takes the long way, where a request can be parked.
         if (
             partition is None
-            or partition.replica_count != 1
             or partition.name.topic in INTERNAL_TOPICS
             or self._broker.acknowledges_after_flush(partition)
         ):
             return None
-        route = routes[key] = _Route(partition, key)
+        append = self._append_alone if partition.replica_count == 1 else self._append_replicated
+        route = routes[key] = _Route(partition, key, append)
         return route

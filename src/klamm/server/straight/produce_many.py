@@ -9,7 +9,7 @@ from __future__ import annotations
 from struct import Struct, error
 from typing import TYPE_CHECKING, cast
 
-from klamm.base.errors import ApiError
+from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import Uuid
 from klamm.log.results import Appended
 from klamm.protocol.compile import encoder
@@ -19,10 +19,11 @@ from klamm.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from klamm.protocol.records.batch import TRANSACTIONAL
-from klamm.replication.partition import Partition
+from klamm.replication.partition import ACKS_ALL, Partition
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 from klamm.server.handlers.produce import as_told, refusal
 from klamm.server.network.connection import Answer
+from klamm.server.network.pending import Parked, Pending
 from klamm.server.straight.batches import ATTRIBUTES_AT, is_admitted, read_size
 
 if TYPE_CHECKING:
@@ -47,11 +48,12 @@ _Result = Appended | PartitionProduceResponse
 class _Topic:
     """The partitions of a topic that were written to this way, by index."""
 
-    __slots__ = ("head", "name", "partitions", "topic_id")
+    __slots__ = ("head", "is_replicated", "name", "partitions", "topic_id")
 
     def __init__(self, name: str, topic_id: Uuid, raw: bytes) -> None:
         self.name = name
         self.topic_id = topic_id
+        self.is_replicated = False
         self.partitions: dict[int, Partition] = {}
         # No tags of the header, one topic: its name or id.
         self.head = b"\0\x02" + raw
@@ -61,7 +63,8 @@ class StraightProduceMany:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._now = broker.clock.wall
-        self._waiting = broker.fetches.parked
+        self._waiting = broker.waiting
+        self._fetches = broker.fetches.parked
         # By what stands in the request: the id, or the length of the name plus one and the name.
         self._topics: dict[bytes, _Topic] = {}
         broker.on_partitions_changed(self._topics.clear)
@@ -74,8 +77,9 @@ class StraightProduceMany:
         correlation_id: int,
         *,
         acks: int,
+        timeout_ms: int,
         has_transaction: bool,
-    ) -> Answer | None:
+    ) -> Answer | Parked | None:
         """`at` is where the topic stands."""
         by_id = version >= FIRST_WITH_TOPIC_IDS
         try:
@@ -89,7 +93,15 @@ class StraightProduceMany:
             return None
         if places is None:
             return None
-        return self._append(frame, places, topic, acks, version, correlation_id)
+        response = _Response(places, topic, version, correlation_id)
+        self._append(frame, response, acks)
+        if topic.is_replicated and acks == ACKS_ALL:
+            ends = response.uncommitted()
+            if ends:
+                pending = PendingProduceMany(response, len(ends))
+                self._waiting.await_commit(pending, ends, timeout_ms)
+                return pending
+        return response.encode()
 
     def _find(self, raw: bytes, by_id: bool) -> _Topic | None:
         image = self._broker.image
@@ -138,47 +150,96 @@ class StraightProduceMany:
     def _find_partition(self, topic: _Topic, index: int) -> Partition | None:
         partition = self._broker.replicas.find(topic.name, index)
         # Acknowledgements that wait for the disk are the handler's, which can park a request.
-        if (
-            partition is None
-            or partition.replica_count != 1
-            or self._broker.acknowledges_after_flush(partition)
-        ):
+        if partition is None or self._broker.acknowledges_after_flush(partition):
             return None
         topic.partitions[index] = partition
+        topic.is_replicated |= partition.replica_count != 1
         return partition
 
-    def _append(
-        self,
-        frame: memoryview,
-        places: list[_Place],
-        topic: _Topic,
-        acks: int,
-        version: int,
-        correlation_id: int,
-    ) -> Answer:
+    def _append(self, frame: memoryview, response: _Response, acks: int) -> None:
         now = self._now()
-        results: list[_Result] = []
-        is_refused = False
-        for index, partition, at, stop in places:
+        results = response.results
+        appended = self._waiting.appended if response.topic.is_replicated else None
+        for index, partition, at, stop in response.places:
             try:
                 results.append(partition.append(frame[at:stop], acks=acks, now=now))
             except ApiError as e:
-                is_refused = True
+                response.is_refused = True
                 results.append(refusal(index, e, partition))
                 continue
             except Exception as e:  # noqa: BLE001 - a bug: the batches before it are in their logs, and answered
-                is_refused = True
+                response.is_refused = True
                 results.append(refusal(index, as_told(e, partition), partition))
                 continue
-            if self._waiting:
-                self._broker.appended(partition)
+            if appended is not None:
+                appended(partition)
+            elif self._fetches:
+                self._waiting.retry_fetches(partition)
+
+
+class _Response:
+    """What became of each batch."""
+
+    __slots__ = ("correlation_id", "is_refused", "places", "results", "topic", "version")
+
+    def __init__(
+        self, places: list[_Place], topic: _Topic, version: int, correlation_id: int
+    ) -> None:
+        self.places = places
+        self.topic = topic
+        self.version = version
+        self.correlation_id = correlation_id
+        self.is_refused = False
+        self.results: list[_Result] = []
+
+    def uncommitted(self) -> list[tuple[Partition, int]]:
+        """How far each partition must be committed before all is acknowledged."""
+        ends: dict[Partition, int] = {}
+        for (_, partition, _, _), result in zip(self.places, self.results, strict=True):
+            if isinstance(result, Appended) and result.last_offset >= partition.high_watermark:
+                ends[partition] = max(ends.get(partition, 0), result.last_offset + 1)
+        return list(ends.items())
+
+    def fail(self, failed: Partition, code: int) -> None:
+        """A batch that was appended may not be committed. It stays where it is."""
+        self.is_refused = True
+        for at, ((_, partition, _, _), result) in enumerate(
+            zip(self.places, self.results, strict=True)
+        ):
+            if partition is failed and isinstance(result, Appended):
+                self.results[at] = _told(self.places[at], result, code)
+
+    def encode(self) -> Answer:
         out = bytearray(_HEADER.size)
-        if is_refused:
-            _put_words(out, places, results, topic, version)
+        if self.is_refused:
+            _put_words(out, self.places, self.results, self.topic, self.version)
         else:
-            _put(out, places, cast(list[Appended], results), topic)
-        _HEADER.pack_into(out, 0, len(out) - 4, correlation_id)
+            _put(out, self.places, cast(list[Appended], self.results), self.topic)
+        _HEADER.pack_into(out, 0, len(out) - 4, self.correlation_id)
         return (out,)
+
+
+class PendingProduceMany(Pending):
+    """Waits until all of its batches are committed. Implements acks.Waiter."""
+
+    __slots__ = ("_missing", "_response")
+
+    def __init__(self, response: _Response, missing: int) -> None:
+        super().__init__()
+        self._response = response
+        self._missing = missing
+
+    def heard(self, partition: Partition, code: int) -> None:
+        if code:
+            self._response.fail(partition, code)
+        self._missing -= 1
+        if not self._missing:
+            self.settle(self._response.encode())
+
+    def timed_out(self) -> None:
+        for partition, _ in self._response.uncommitted():
+            self._response.fail(partition, ErrorCode.REQUEST_TIMED_OUT)
+        self.settle(self._response.encode())
 
 
 def _put(out: bytearray, places: list[_Place], results: list[Appended], topic: _Topic) -> None:
@@ -198,15 +259,8 @@ def _put_words(
 ) -> None:
     """What is to be said of a batch that was refused may be whole sentences."""
     answers = [
-        PartitionProduceResponse(
-            index=index,
-            base_offset=result.base_offset,
-            log_append_time_ms=result.append_time,
-            log_start_offset=partition.log.start_offset,
-        )
-        if isinstance(result, Appended)
-        else result
-        for (index, partition, _, _), result in zip(places, results, strict=True)
+        _told(place, result, 0) if isinstance(result, Appended) else result
+        for place, result in zip(places, results, strict=True)
     ]
     answer = TopicProduceResponse(
         name=topic.name, topic_id=topic.topic_id, partition_responses=answers
@@ -214,3 +268,13 @@ def _put_words(
     # No tags of the header.
     out.append(0)
     encoder(ProduceResponse, version)(ProduceResponse(responses=[answer]), out)
+
+
+def _told(place: _Place, appended: Appended, code: int) -> PartitionProduceResponse:
+    return PartitionProduceResponse(
+        index=place[0],
+        error_code=code,
+        base_offset=appended.base_offset,
+        log_append_time_ms=appended.append_time,
+        log_start_offset=place[1].log.start_offset,
+    )
