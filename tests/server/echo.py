@@ -12,7 +12,7 @@ from klamm.server.network.connection import Answer, Connection
 from klamm.server.network.limits import Limits
 from klamm.server.network.listener import Listener
 from klamm.server.network.long_answer import LongAnswer
-from klamm.server.network.pending import PARKED, Parked
+from klamm.server.network.pending import PARKED, Parked, Pending
 from klamm.server.network.shared import Shared
 from klamm.server.world.sockets import Sockets
 from klamm.server.world.turns import TimedTurns
@@ -69,11 +69,12 @@ def in_file(size: int) -> Slice:
 
 
 class Echo:
-    """`park` waits until it is released, `many N`, `long N` and `file N` are answered with that many bytes."""
+    """`park` waits until it is released, `defer` does without stopping others, `many N`, `long N` and `file N` are answered with that many bytes."""
 
     def __init__(self) -> None:
         self.files: list[Slice] = []
         self.parked: list[Connection] = []
+        self.pending: list[Pending] = []
         self.handled = 0
         self.long: list[Zeros] = []
 
@@ -83,6 +84,9 @@ class Echo:
         if word == b"park":
             self.parked.append(connection)
             return PARKED
+        if word == b"defer":
+            self.pending.append(Pending())
+            return self.pending[-1]
         if word == b"many":
             return (framed(bytes(int(size))),)
         if word == b"long":
