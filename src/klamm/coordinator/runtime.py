@@ -77,6 +77,7 @@ class Runtime(Generic[ShardT]):
             return ()
         if self.is_settled:
             return outcome.replies
+        # Deviation: who only reads waits, too. Kafka shows it what was committed before.
         deadline = now.monotonic + self._timeout_ms
         self._held.append(_Held(self._writer.end_offset, deadline, outcome.replies))
         return ()

@@ -109,7 +109,10 @@ def test_a_group_whose_coordinator_dies_goes_on(protocol: str) -> None:
     assert cluster.run(work) == [b"before"] * 6 + [b"after"] * 6
 
 
-def test_a_transaction_that_was_decided_is_completed_by_the_next_coordinator() -> None:
+@pytest.mark.parametrize("state", [State.ONGOING, State.PREPARE_COMMIT, State.PREPARE_ABORT])
+def test_a_transaction_whose_coordinator_dies_is_ended_by_the_next_as_its_producer_says(
+    state: State,
+) -> None:
     cluster = a_cluster()
 
     async def work() -> list[bytes | None]:
@@ -119,35 +122,47 @@ def test_a_transaction_that_was_decided_is_completed_by_the_next_coordinator() -
             cluster.bootstrap, settings, environment=cluster.environment
         ) as producer:
             producer.begin()
-            for each in PARTITIONS:
-                await producer.send(each.topic, b"counts", partition=each.partition)
-            await producer.flush()
-            commit = asyncio.get_running_loop().create_task(producer.commit())
+            await write(producer, b"first")
+            end = producer.abort if state is State.PREPARE_ABORT else producer.commit
+            ending = asyncio.get_running_loop().create_task(end())
+            if state is State.ONGOING:
+                ending.cancel()
             index = cluster.nodes[1].broker.transactions.partition_of("tx")
-            await cluster.until(lambda: _is_decided(cluster, index))
+            await cluster.until(lambda: _is_in(cluster, index, state))
             dead = cluster.leader_of(TRANSACTIONS_TOPIC, index)
             assert dead is not None
             cluster.kill(dead)
-            await commit
+            await (end() if state is State.ONGOING else ending)
+            producer.begin()
+            await write(producer, b"second")
+            await producer.commit()
         found: list[bytes | None] = []
         async with consumer_of(
             cluster, auto_offset_reset="earliest", read_committed=True
         ) as consumer:
             consumer.assign(PARTITIONS)
-            while len(found) < len(PARTITIONS):
+            while found.count(b"second") < len(PARTITIONS):
                 found += [each.value for each in await consumer.poll(timeout_ms=500)]
         return found
 
-    assert cluster.run(work) == [b"counts"] * len(PARTITIONS)
+    found = cluster.run(work)
+    firsts = 0 if state is State.PREPARE_ABORT else len(PARTITIONS)
+    assert (found.count(b"first"), found.count(b"second")) == (firsts, len(PARTITIONS))
 
 
-def _is_decided(cluster: SimulatedCluster, index: int) -> bool:
-    """Written by the coordinator, and perhaps by nobody else."""
+async def write(producer: Producer, value: bytes) -> None:
+    for each in PARTITIONS:
+        await producer.send(each.topic, value, partition=each.partition)
+    await producer.flush()
+
+
+def _is_in(cluster: SimulatedCluster, index: int, state: State) -> bool:
+    """As its coordinator has written it, and perhaps nobody else."""
     leader = cluster.leader_of(TRANSACTIONS_TOPIC, index)
     assert leader is not None
     shards = cluster.nodes[leader].broker.transactions.shards()
     states = [each.transactions["tx"].state for each in shards if "tx" in each.transactions]
-    return states == [State.PREPARE_COMMIT]
+    return states == [state]
 
 
 def test_a_marker_that_only_the_leader_of_its_partition_had_is_written_again_by_the_next() -> None:
