@@ -111,8 +111,8 @@ chaos-pipeline: setup ## kill a pipeline's driver, its Spark workers and its bro
 	@$(BIN)/python -m chaos.pipeline
 
 .PHONY: sim
-sim: setup ## whole nodes in a simulated world: SEEDS=n of them from FIRST=k on; NODES=1
-	@$(BIN)/python -m klamm.testing.simulate --nodes $(or $(NODES),1) --seeds $(or $(SEEDS),100) --first $(or $(FIRST),0)
+sim: setup ## simulated clusters: SEEDS=n of them from FIRST=k on, of NODES=m nodes (1: a node alone), WORKERS=w processes
+	@$(BIN)/python -m klamm.testing.simulate --nodes $(or $(NODES),0) $(if $(WORKERS),--workers $(WORKERS)) --seeds $(or $(SEEDS),100) --first $(or $(FIRST),0)
 
 .PHONY: fuzz
 fuzz: setup ## throw damaged bytes at every decoder, guided by coverage where there is an atheris for the machine

@@ -39,3 +39,44 @@ def test_a_cluster_of_one_writes_and_reads() -> None:
 
     assert cluster.run(work) == [b"one", b"two"]
     assert not cluster.simulation.loop.complaints
+
+
+def test_three_nodes_boot_and_a_topic_made_at_one_is_known_to_all() -> None:
+    cluster = SimulatedCluster(Simulation(1))
+
+    async def work() -> list[int | None]:
+        await create(cluster, 3)
+        await cluster.until(lambda: all(_knows(cluster, each) for each in cluster.ids))
+        return [cluster.leader_of("topic", 0)]
+
+    assert cluster.run(work)[0] in (1, 2, 3)
+    assert not cluster.simulation.loop.complaints
+
+
+def _knows(cluster: SimulatedCluster, node_id: int) -> bool:
+    return cluster.nodes[node_id].broker.image.partition("topic", 0) is not None
+
+
+def test_a_leader_dies_and_what_it_acknowledged_is_read_from_another() -> None:
+    cluster = SimulatedCluster(Simulation(2), settings={"min.insync.replicas": 2})
+
+    async def work() -> list[bytes | None]:
+        await create(cluster, 3)
+        await write(cluster, b"one", b"two")
+        leader = cluster.leader_of("topic", 0)
+        assert leader is not None
+        cluster.kill(leader)
+        await write(cluster, b"three")
+        found = await read(cluster, 3)
+        await cluster.start(leader)
+        await cluster.until(lambda: len(_isr(cluster)) == 3)
+        return found
+
+    assert cluster.run(work) == [b"one", b"two", b"three"]
+    assert not cluster.simulation.loop.complaints
+
+
+def _isr(cluster: SimulatedCluster) -> tuple[int, ...]:
+    found = cluster.nodes[cluster.living[0]].broker.image.partition("topic", 0)
+    assert found is not None
+    return found.isr

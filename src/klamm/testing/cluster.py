@@ -145,6 +145,15 @@ class SimulatedCluster:
     def kill(self, node_id: int) -> None:
         self.machine(node_id).kill()
 
+    def pause(self, node_id: int) -> None:
+        """As SIGSTOP; what others send it waits."""
+        if (process := self.machine(node_id).process) is not None:
+            self.simulation.loop.pause(process)
+
+    def resume(self, node_id: int) -> None:
+        if (process := self.machine(node_id).process) is not None:
+            self.simulation.loop.resume(process)
+
     def power_off(self, node_id: int, loss: Loss = Loss.ANY) -> None:
         self.machine(node_id).power_off(loss)
 

@@ -29,11 +29,14 @@ class Crashed(BaseException):
 class Incarnation:
     """One life of a process."""
 
-    __slots__ = ("context", "is_dead", "name", "tasks")
+    __slots__ = ("context", "held", "is_dead", "is_paused", "name", "tasks")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.is_dead = False
+        self.is_paused = False
+        # What would have run while it was paused.
+        self.held: list[asyncio.Handle] = []
         # Kept when it is dead: the garbage collector would throw GeneratorExit into them.
         self.tasks: dict[asyncio.Task[Any], None] = {}
         self.context = copy_context()
@@ -47,9 +50,14 @@ def current_incarnation() -> Incarnation | None:
     return _CURRENT.get()
 
 
-def _is_of_the_dead(context: Context) -> bool:
+def _may_run(handle: asyncio.Handle, context: Context) -> bool:
     incarnation = context.get(_CURRENT)
-    return incarnation is not None and incarnation.is_dead
+    if incarnation is None:
+        return True
+    if incarnation.is_paused and not incarnation.is_dead:
+        incarnation.held.append(handle)
+        return False
+    return not incarnation.is_dead
 
 
 class _Handle(asyncio.Handle):
@@ -58,7 +66,7 @@ class _Handle(asyncio.Handle):
     _context: Context
 
     def _run(self) -> None:
-        if not _is_of_the_dead(self._context):
+        if _may_run(self, self._context):
             self._loop.events += 1
             super()._run()
 
@@ -70,7 +78,7 @@ class _TimerHandle(asyncio.TimerHandle):
     _scheduled: bool
 
     def _run(self) -> None:
-        if not _is_of_the_dead(self._context):
+        if _may_run(self, self._context):
             self._loop.events += 1
             super()._run()
 
@@ -108,6 +116,15 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         if not incarnation.is_dead:
             incarnation.is_dead = True
             self._dead.append(incarnation)
+
+    def pause(self, incarnation: Incarnation) -> None:
+        """As SIGSTOP: the process does nothing, and does not know it."""
+        incarnation.is_paused = True
+
+    def resume(self, incarnation: Incarnation) -> None:
+        incarnation.is_paused = False
+        held, incarnation.held = incarnation.held, []
+        self._ready.extend(held)
 
     # What BaseEventLoop asks of its parts ------------------------------------------------------
 

@@ -187,8 +187,7 @@ class LocalCluster:
         """Those that do not run; returns when all serve."""
         wanted = [node for node in (nodes or self.nodes) if node.pid is None]
         for node in wanted:
-            (node.home / "ready").unlink(missing_ok=True)
-            self._children[node.id] = node.spawn()
+            self.spawn(node)
         try:
             self.await_ready(wanted, seconds)
         except CommandError:
@@ -196,6 +195,11 @@ class LocalCluster:
             for node in wanted:
                 self.signal(node, signal.SIGKILL)
             raise
+
+    def spawn(self, node: LocalNode) -> None:
+        """Does not wait until it serves."""
+        (node.home / "ready").unlink(missing_ok=True)
+        self._children[node.id] = node.spawn()
 
     def await_ready(self, nodes: Sequence[LocalNode], seconds: float = _START_SECONDS) -> None:
         deadline = time.monotonic() + seconds

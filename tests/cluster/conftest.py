@@ -1,0 +1,31 @@
+"""Clusters of real processes."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from cluster.processes import RealCluster
+
+MakeCluster = Callable[..., RealCluster]
+
+
+@pytest.fixture
+def make_cluster(tmp_path: Path) -> Iterator[MakeCluster]:
+    made: list[RealCluster] = []
+
+    def make(*, roles: str = "xxx", settings: Mapping[str, object] | None = None) -> RealCluster:
+        cluster = RealCluster(tmp_path / str(len(made)), roles=roles, settings=settings)
+        made.append(cluster)
+        cluster.start()
+        return cluster
+
+    yield make
+    for each in made:
+        each.destroy()
+
+
+@pytest.fixture
+def cluster(make_cluster: MakeCluster) -> RealCluster:
+    """Three nodes, each broker and controller."""
+    return make_cluster()

@@ -1,0 +1,229 @@
+"""A cluster of real processes on this machine, and a client that writes down what it was promised."""
+
+import socket
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import Random
+from signal import SIGCONT, SIGKILL, SIGSTOP
+from typing import Any, TypeVar
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from klamm.cli.cluster.local import HOST, LocalCluster
+
+T = TypeVar("T")
+_PORTS = range(20_000, 30_000)
+# Clients that do not wait long before they try again.
+QUICK = {
+    "retry.backoff.ms": 10,
+    "retry.backoff.max.ms": 50,
+    "reconnect.backoff.ms": 10,
+    "reconnect.backoff.max.ms": 50,
+    "topic.metadata.refresh.fast.interval.ms": 20,
+    "log_level": 0,
+}
+
+
+def free_ports(count: int) -> int:
+    """The first of so many in a row that are free, and so are those a thousand above them."""
+    while True:
+        first = Random().choice(_PORTS)
+        wanted = [*range(first, first + count), *range(first + 1000, first + 1000 + count)]
+        if all(map(_is_free, wanted)):
+            return first
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+class RealCluster:
+    """Nodes have numbers from 1 on. Roles are letters: x broker and controller, b and c one of them."""
+
+    def __init__(
+        self, home: Path, *, roles: str = "xxx", settings: Mapping[str, object] | None = None
+    ) -> None:
+        texts = {
+            "group.initial.rebalance.delay.ms": 0,
+            "offsets.topic.num.partitions": 3,
+            "transaction.state.log.num.partitions": 3,
+            **(settings or {}),
+        }
+        port = free_ports(len(roles))
+        self.local = LocalCluster.create(home / "cluster", roles=roles, port=port, settings=texts)
+
+    @property
+    def bootstrap(self) -> str:
+        return self.local.bootstrap
+
+    def start(self, *nodes: int) -> None:
+        self.local.start([self.local.node(each) for each in nodes] or None)
+
+    def begin(self, *nodes: int) -> None:
+        """Does not wait until they serve."""
+        for each in nodes:
+            self.local.spawn(self.local.node(each))
+
+    def stop(self, *nodes: int) -> None:
+        self.local.stop([self.local.node(each) for each in nodes] or None)
+
+    def kill(self, *nodes: int) -> None:
+        for each in nodes:
+            self.local.signal(self.local.node(each), SIGKILL)
+
+    def pause(self, node: int) -> None:
+        self.local.signal(self.local.node(node), SIGSTOP)
+
+    def resume(self, node: int) -> None:
+        self.local.signal(self.local.node(node), SIGCONT)
+
+    def destroy(self) -> None:
+        for node in self.local.nodes:
+            self.local.signal(node, SIGCONT)
+        self.local.destroy()
+
+    def log_of(self, node: int) -> str:
+        return self.local.node(node).log.read_text(errors="replace")
+
+    # As clients see it
+
+    def admin(self) -> AdminClient:
+        return AdminClient({"bootstrap.servers": self.bootstrap, **QUICK})
+
+    def create_topic(
+        self,
+        name: str,
+        *,
+        partitions: int = 1,
+        replicas: int = 3,
+        placed: list[list[int]] | None = None,
+        **configs: object,
+    ) -> None:
+        texts = {key.replace("_", "."): str(value) for key, value in configs.items()}
+        if placed is None:
+            topic = NewTopic(name, partitions, replicas, config=texts)
+        else:
+            topic = NewTopic(name, len(placed), replica_assignment=placed, config=texts)
+        self.admin().create_topics([topic])[name].result(30)
+        until(lambda: self.state(name, 0) is not None)
+
+    def state(self, topic: str, partition: int) -> tuple[int, tuple[int, ...]] | None:
+        """Leader and ISR, as whoever answers knows them."""
+        try:
+            found = self.admin().list_topics(topic, timeout=5).topics[topic]
+        except Exception:  # noqa: BLE001 - nobody answers: ask again
+            return None
+        each = found.partitions.get(partition)
+        return None if each is None else (each.leader, tuple(sorted(each.isrs)))
+
+    def leader(self, topic: str, partition: int = 0) -> int:
+        def look() -> int | None:
+            state = self.state(topic, partition)
+            return None if state is None or state[0] < 0 else state[0]
+
+        return until(look)
+
+    def isr(self, topic: str, partition: int = 0) -> tuple[int, ...]:
+        return until(lambda: self.state(topic, partition))[1]
+
+    def await_isr(self, topic: str, size: int, partition: int = 0) -> None:
+        def look() -> bool:
+            state = self.state(topic, partition)
+            return state is not None and len(state[1]) == size
+
+        until(look, seconds=60)
+
+
+def until(look: Callable[[], T | None], *, seconds: float = 30.0) -> T:
+    """Looks until there is something to see."""
+    deadline = time.monotonic() + seconds
+    while not (found := look()):
+        assert time.monotonic() < deadline, "it did not come to that in time"
+        time.sleep(0.02)
+    return found
+
+
+class Ledger:
+    """Writes numbered values to one partition, and remembers which were acknowledged at which offset."""
+
+    def __init__(self, cluster: RealCluster, topic: str, **settings: Any) -> None:
+        self._topic = topic
+        self._bootstrap = cluster.bootstrap
+        configured = {"bootstrap.servers": cluster.bootstrap, "linger.ms": 0, **QUICK}
+        self._producer = Producer({**configured, "enable.idempotence": True, **settings})
+        self._next = 0
+        self.acknowledged: dict[bytes, int] = {}
+        self.refused: dict[bytes, KafkaError] = {}
+
+    def write(self, count: int = 1, *, seconds: float = 30.0, partition: int = 0) -> None:
+        """Returns when every one of them was answered."""
+        for _ in range(count):
+            self.send(partition)
+        assert self._producer.flush(seconds) == 0, "not all were answered"
+
+    def send(self, partition: int = 0) -> None:
+        value = b"%d" % self._next
+        self._next += 1
+        self._producer.produce(self._topic, value, partition=partition, on_delivery=self._delivered)
+        self._producer.poll(0)
+
+    def poll(self, seconds: float) -> None:
+        self._producer.poll(seconds)
+
+    def flush(self, seconds: float = 30.0) -> int:
+        left: int = self._producer.flush(seconds)
+        return left
+
+    def _delivered(self, error: KafkaError | None, message: Any) -> None:
+        if error is None:
+            self.acknowledged[message.value()] = message.offset()
+        else:
+            self.refused[message.value()] = error
+
+    def read_back(self, partition: int = 0) -> dict[int, bytes]:
+        """What a consumer finds from the first offset to the last."""
+        return read_all(self._bootstrap, self._topic, partition)
+
+    def check(self, partition: int = 0) -> None:
+        """What was acknowledged is there, at its offset, once."""
+        found = self.read_back(partition)
+        values = list(found.values())
+        assert len(values) == len(set(values)), "a value was written twice"
+        wrong = {value: at for value, at in self.acknowledged.items() if found.get(at) != value}
+        assert not wrong, f"acknowledged and not there: {wrong}"
+
+
+def read_all(bootstrap: str, topic: str, partition: int = 0, **settings: Any) -> dict[int, bytes]:
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "read-all",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            **QUICK,
+            **settings,
+        }
+    )
+    found: dict[int, bytes] = {}
+    try:
+        consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            message = consumer.poll(1.0)
+            if message is None:
+                continue
+            error = message.error()
+            if error is None:
+                found[message.offset()] = message.value()
+            elif error.code() == KafkaError._PARTITION_EOF:
+                return found
+    finally:
+        consumer.close()
+    raise AssertionError("the end of the partition was not reached")
