@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from random import Random
 from signal import SIGCONT, SIGKILL, SIGSTOP
@@ -94,6 +95,7 @@ class RealCluster:
 
     # As clients see it
 
+    @cached_property
     def admin(self) -> AdminClient:
         return AdminClient({"bootstrap.servers": self.bootstrap, **QUICK})
 
@@ -111,13 +113,13 @@ class RealCluster:
             topic = NewTopic(name, partitions, replicas, config=texts)
         else:
             topic = NewTopic(name, len(placed), replica_assignment=placed, config=texts)
-        self.admin().create_topics([topic])[name].result(30)
+        self.admin.create_topics([topic])[name].result(30)
         until(lambda: self.state(name, 0) is not None)
 
     def state(self, topic: str, partition: int) -> tuple[int, tuple[int, ...]] | None:
         """Leader and ISR, as whoever answers knows them."""
         try:
-            found = self.admin().list_topics(topic, timeout=5).topics[topic]
+            found = self.admin.list_topics(topic, timeout=5).topics[topic]
         except Exception:  # noqa: BLE001 - nobody answers: ask again
             return None
         each = found.partitions.get(partition)
