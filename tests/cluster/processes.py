@@ -13,6 +13,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, To
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from klamm.cli.cluster.local import HOST, LocalCluster
+from support.patience import eventually
 
 T = TypeVar("T")
 _PORTS = range(20_000, 30_000)
@@ -145,11 +146,13 @@ class RealCluster:
 
 def until(look: Callable[[], T | None], *, seconds: float = 30.0) -> T:
     """Looks until there is something to see."""
-    deadline = time.monotonic() + seconds
-    while not (found := look()):
-        assert time.monotonic() < deadline, "it did not come to that in time"
-        time.sleep(0.02)
-    return found
+
+    def attempt() -> T:
+        found = look()
+        assert found, "it did not come to that in time"
+        return found
+
+    return eventually(attempt, seconds=seconds)
 
 
 class Ledger:
