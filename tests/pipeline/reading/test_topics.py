@@ -25,7 +25,7 @@ from pipeline.reading.records import SECONDS, a_place, as_json, create, put, str
 from support.brokers import HOST, free_port
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 HERE = Place(bootstrap="b:1", checkpoint="c", warehouse="w")
 
@@ -179,6 +179,25 @@ def test_table_of_a_topic_has_the_metadata_and_nulls_for_what_is_malformed(
     assert rows.columns == ["user", "_key", "_topic", "_partition", "_offset", "_timestamp"]
     found = [(row.user, bytes(row._key), row._offset) for row in rows.collect()]
     assert found == [("ann", b"k", 0), (None, b"k", 1)]
+
+
+def test_table_of_a_topic_parses_a_value_once_whatever_is_asked_of_it(
+    spark: "SparkSession", bootstrap: str, tmp_path: Path
+) -> None:
+    create(bootstrap, "asked-once")
+    put(bootstrap, "asked-once", *as_json({"user": "ann", "ms": 1}, {"user": "bob", "ms": 5}))
+    source = TopicSource(topics=("asked-once",), schema="user string, ms int, at timestamp")
+
+    rows = read_topics_now(spark, source, a_place(bootstrap, tmp_path))
+
+    slow = rows.where("ms > 1 AND user <> ''").selectExpr("upper(user) AS user")
+    assert [row.user for row in slow.collect()] == ["BOB"]
+    assert _executed(slow).count("from_json") == 1
+    assert "from_json" not in _executed(rows.selectExpr("max(_offset)"))
+
+
+def _executed(rows: "DataFrame") -> str:
+    return str(rows._jdf.queryExecution().executedPlan().toString())
 
 
 def test_missing_topic_is_told_before_spark_starts(
