@@ -17,7 +17,7 @@ def create_topics(bootstrap: str, case: Case) -> None:
     topics |= {sink.topic: sink.partitions for sink in case.sinks if isinstance(sink, TopicPlan)}
     if case.dead_letter is not None:
         topics[case.dead_letter] = 2
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 2})
     made = admin.create_topics([NewTopic(name, count, 1) for name, count in topics.items()])
     for each in made.values():
         each.result(SECONDS)
