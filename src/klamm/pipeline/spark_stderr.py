@@ -1,7 +1,8 @@
 """What Spark's JVM and the Python workers behind it print on stderr, without what nobody can act on.
 
 Java greets with a warning about a module that Spark asks for; a worker whose task was broken off complains about its
-closed connection, with addresses of objects. What broke off, and why, is told by the run itself.
+closed connection, with addresses of objects; the one that prepares a step with state tells how far it is. What broke
+off, and why, is told by the run itself.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 _NOISE = re.compile(r"WARNING: Using incubator modules: |(NOTE: )?Picked up \w*JAVA_?\w*OPTIONS: ")
+# What a step with state begins with; an empty line follows each.
+_STATE = re.compile(r"(Starting )?Streaming TransformWithStateInPandas Python worker\b")
 # Tracebacks follow. The first two tell of a failure that the task itself reports.
 _ALWAYS_DROPPED = (
     "PySpark worker failed with exception:",
@@ -32,8 +35,12 @@ class Strainer:
     def __init__(self) -> None:
         self._held: list[str] = []
         self._has_error = False
+        self._drops_empty = False
 
     def take(self, line: str) -> Iterator[str]:
+        drops_empty, self._drops_empty = self._drops_empty, bool(_STATE.match(line))
+        if self._drops_empty or (drops_empty and line == "\n"):
+            return
         if self._held and self._goes_on(line):
             self._held.append(line)
             return

@@ -21,6 +21,10 @@ CHAINED = (
 OF_THE_USER = (
     f"Exception ignored in: <function Mine.__del__ at 0x7f00>\n{TRACEBACK}ValueError: mine\n"
 )
+STATE = (
+    "Starting Streaming TransformWithStateInPandas Python worker.\n\n"
+    "Streaming TransformWithStateInPandas Python worker Starting execution of UDF: <bound method f of <F at 0x7f00>>.\n\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -33,6 +37,7 @@ OF_THE_USER = (
         (OF_THE_USER, OF_THE_USER),
         (f"{TRACEBACK}ValueError: mine\n", f"{TRACEBACK}ValueError: mine\n"),
         (f"{CLOSED}{TRACEBACK}ValueError: mine\n", f"{TRACEBACK}ValueError: mine\n"),
+        (f"{STATE}\nof the processor\n{STATE}\n", "\nof the processor\n\n"),
         ("no end of a line", "no end of a line"),
     ],
 )
