@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import Enum, auto
-from functools import partial
 from typing import cast
 
 from klamm.base.clock import Ms, Now
@@ -32,6 +31,7 @@ from klamm.protocol.messages.fetch import (
     PartitionData,
     ReplicaState,
 )
+from klamm.replication.fetch_bytes import Part, Question, write_request
 from klamm.replication.fetch_sessions import INITIAL_EPOCH, NO_SESSION
 from klamm.replication.partition import Partition
 
@@ -81,6 +81,11 @@ class Outcome(Enum):
     GONE = auto()
 
 
+# To ask an enum for its member costs more than a name of our own.
+_FETCHING = State.FETCHING
+_COMMITTED, _TAKEN = Outcome.COMMITTED, Outcome.TAKEN
+
+
 class Fetched:
     """One partition that is fetched, and what its leader's session was told of it."""
 
@@ -117,19 +122,16 @@ class Fetched:
         # The last one that the leader or the log answered with, for who tells people.
         self.error = ErrorCode.NONE
 
-    def ask(self, max_bytes: int) -> FetchPartition:
+    def ask(self) -> Question:
+        """What to ask now; an answer to anything that was asked before is not taken any more."""
         log = self.log
         self.asked_offset = log.end_offset
         self.asked_start = log.start_offset
         latest = log.epochs.latest
         self.asked_epoch = _NO_EPOCH if latest is None else latest
-        return FetchPartition(
-            partition=self.key[1],
-            current_leader_epoch=self.leader_epoch,
-            fetch_offset=self.asked_offset,
-            last_fetched_epoch=self.asked_epoch,
-            log_start_offset=self.asked_start,
-            partition_max_bytes=max_bytes,
+        self.in_session = True
+        return Question(
+            *self.key, self.leader_epoch, self.asked_offset, self.asked_epoch, self.asked_start
         )
 
 
@@ -197,29 +199,51 @@ class ReplicaFetcher:
 
     def request(self, broker_epoch: int, now: Ms) -> FetchRequest | None:
         """What to ask now; None if there is nothing to fetch."""
-        for key in self._delays.due(now):
-            self.resume(self._partitions[key])
-        wanted: Iterable[Fetched]
-        if self._session_id == NO_SESSION or self._session_epoch == INITIAL_EPOCH:
-            wanted = [each for each in self if each.state is State.FETCHING]
-            if not wanted:
-                return None
-            self._forgotten.clear()
-        else:
-            wanted = self._changed.values()
+        questions = self._questions(now)
+        if questions is None:
+            return None
         settings = self._settings
-        request = FetchRequest(
+        return FetchRequest(
             replica_state=ReplicaState(replica_id=self._replica_id, replica_epoch=broker_epoch),
             max_wait_ms=self._max_wait(now),
             min_bytes=settings.fetch_min_bytes,
             max_bytes=settings.fetch_response_max_bytes,
             session_id=self._session_id,
             session_epoch=self._session_epoch,
-            topics=self._topics(wanted),
+            topics=self._topics(questions),
             forgotten_topics_data=self._take_forgotten(),
         )
+
+    def write_request(self, out: bytearray, broker_epoch: int, now: Ms) -> bool:
+        """The same as bytes (fetch_bytes.VERSIONS); False for one that is not usual, which is still to be asked."""
+        if self._forgotten or self._session_epoch == INITIAL_EPOCH:
+            return False
+        settings = self._settings
+        write_request(
+            out,
+            self._questions(now) or (),
+            max_wait_ms=self._max_wait(now),
+            min_bytes=settings.fetch_min_bytes,
+            max_bytes=settings.fetch_response_max_bytes,
+            max_partition_bytes=settings.fetch_max_bytes,
+            session=(self._session_id, self._session_epoch),
+            replica=(self._replica_id, broker_epoch),
+        )
+        return True
+
+    def _questions(self, now: Ms) -> list[Question] | None:
+        """Those that the leader must be asked; none in a session with nothing new. None: there is nothing to fetch."""
+        if self._delays:
+            for key in self._delays.due(now):
+                self.resume(self._partitions[key])
+        if self._session_epoch == INITIAL_EPOCH:
+            questions = [each.ask() for each in self if each.state is State.FETCHING]
+            self._forgotten.clear()
+            self._changed.clear()
+            return questions or None
+        questions = [each.ask() for each in self._changed.values()]
         self._changed.clear()
-        return request
+        return questions
 
     def _max_wait(self, now: Ms) -> Ms:
         """Not longer than until a partition's pause is over: who waits for it would wait for the whole answer."""
@@ -227,16 +251,22 @@ class ReplicaFetcher:
         ends = self._delays.next
         return wait if ends is None else min(wait, max(ends - now, 1))
 
-    def _topics(self, wanted: Iterable[Fetched]) -> list[FetchTopic]:
-        max_bytes = self._settings.fetch_max_bytes
+    def _topics(self, questions: Iterable[Question]) -> list[FetchTopic]:
         topics: dict[Uuid, FetchTopic] = {}
-        for each in wanted:
-            topic_id = each.key[0]
-            topic = topics.get(topic_id)
+        for each in questions:
+            topic = topics.get(each.topic_id)
             if topic is None:
-                topic = topics[topic_id] = FetchTopic(topic_id=topic_id, partitions=[])
-            topic.partitions.append(each.ask(max_bytes))
-            each.in_session = True
+                topic = topics[each.topic_id] = FetchTopic(topic_id=each.topic_id, partitions=[])
+            topic.partitions.append(
+                FetchPartition(
+                    partition=each.partition,
+                    current_leader_epoch=each.leader_epoch,
+                    fetch_offset=each.offset,
+                    last_fetched_epoch=each.last_epoch,
+                    log_start_offset=each.log_start,
+                    partition_max_bytes=self._settings.fetch_max_bytes,
+                )
+            )
         return list(topics.values())
 
     def _take_forgotten(self) -> list[ForgottenTopic]:
@@ -261,17 +291,20 @@ class ReplicaFetcher:
                 self._session_id = NO_SESSION
             self._session_epoch = INITIAL_EPOCH
             return code_of(response.error_code)
-        if response.session_id == NO_SESSION:
+        self.answered_well(response.session_id)
+        return ErrorCode.NONE
+
+    def answered_well(self, session_id: int) -> None:
+        if session_id == NO_SESSION:
             self._session_id = NO_SESSION
             self._session_epoch = INITIAL_EPOCH
         elif self._session_epoch == INITIAL_EPOCH:
-            self._session_id = response.session_id
+            self._session_id = session_id
             self._session_epoch = 1
         else:
             self._session_epoch = (
                 1 if self._session_epoch == _MAX_EPOCH else self._session_epoch + 1
             )
-        return ErrorCode.NONE
 
     def parts(self, response: FetchResponse) -> Iterator[tuple[Fetched, PartitionData]]:
         """The answer's partitions, those that nobody fetches any more left out."""
@@ -281,49 +314,54 @@ class ReplicaFetcher:
                 if fetched is not None:
                     yield fetched, data
 
-    def take(self, fetched: Fetched, data: PartitionData, now: Now) -> Outcome:
+    def usual_parts(self, parts: Iterable[Part]) -> Iterator[tuple[Fetched, Part]]:
+        for part in parts:
+            fetched = self._partitions.get((part.topic_id, part.partition))  # type: ignore[arg-type]
+            if fetched is not None:
+                yield fetched, part
+
+    def take(self, fetched: Fetched, data: PartitionData | Part, now: Now) -> Outcome:
         """Append what came for one partition, or say what else is to be done."""
-        log = fetched.log
         if (
-            fetched.asked_offset != log.end_offset
+            fetched.asked_offset != fetched.log.end_offset
             or fetched.leader_epoch != fetched.partition.leader_epoch
-            or fetched.state is not State.FETCHING
+            or fetched.state is not _FETCHING
         ):
-            # It was told what we did not hear. Only a new session makes it say all of it again.
+            # It was told what we do not hear. Only a new session makes it say all of it again.
             self._session_epoch = INITIAL_EPOCH
             return Outcome.DROPPED
+        if isinstance(data, Part):
+            return self._append(
+                fetched, data.records, data.high_watermark, data.log_start_offset, now
+            )
         if data.error_code:
             return self._refused(fetched, code_of(data.error_code), now.monotonic)
         if data.diverging_epoch.end_offset >= 0:
             return self._diverged(fetched, data.diverging_epoch, now.monotonic)
+        # Frames of peers lie in memory of their own, which may be written to.
+        records = cast(Writable, data.records or _NOTHING)
+        return self._append(fetched, records, data.high_watermark, data.log_start_offset, now)
+
+    def _append(
+        self, fetched: Fetched, records: Writable, high_watermark: int, log_start: int, now: Now
+    ) -> Outcome:
+        log, partition, epoch = fetched.log, fetched.partition, fetched.leader_epoch
+        marks = {"high_watermark": high_watermark, "log_start": log_start, "now": now.wall}
         try:
-            is_more_committed = self._append(fetched, data, now.wall)
+            try:
+                is_more_committed = partition.append_fetched(records, leader_epoch=epoch, **marks)
+            except UnexpectedOffset as e:
+                if log.start_offset != log.end_offset:
+                    raise
+                # The leader's log starts within this batch (DeleteRecords), and ours at that very offset.
+                partition.truncate_fully_and_start_at(e.offset, epoch, now.wall)
+                is_more_committed = partition.append_fetched(records, leader_epoch=epoch, **marks)
         except ApiError as e:
             return self._not_appended(fetched, e.code, now.monotonic)
         fetched.pauses = 0
         if fetched.asked_offset != log.end_offset or fetched.asked_start != log.start_offset:
             self._changed[fetched.key] = fetched
-        return Outcome.COMMITTED if is_more_committed else Outcome.TAKEN
-
-    def _append(self, fetched: Fetched, data: PartitionData, now: Ms) -> bool:
-        # Frames of peers lie in memory of their own, which may be written to.
-        records = cast(Writable, data.records or _NOTHING)
-        append = partial(
-            fetched.partition.append_fetched,
-            records,
-            leader_epoch=fetched.leader_epoch,
-            high_watermark=data.high_watermark,
-            log_start=data.log_start_offset,
-            now=now,
-        )
-        try:
-            return append()
-        except UnexpectedOffset as e:
-            if fetched.log.start_offset != fetched.log.end_offset:
-                raise
-            # The leader's log starts within this batch (DeleteRecords), and ours at that very offset.
-            fetched.partition.truncate_fully_and_start_at(e.offset, fetched.leader_epoch, now)
-            return append()
+        return _COMMITTED if is_more_committed else _TAKEN
 
     def _refused(self, fetched: Fetched, error: ErrorCode, now: Ms) -> Outcome:
         fetched.error = error

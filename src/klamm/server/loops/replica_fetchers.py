@@ -14,12 +14,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from klamm.base.clock import Ms
-from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
 from klamm.base.ids import TopicPartition
 from klamm.log.disk import File
 from klamm.metadata.resource_type import ResourceType
+from klamm.protocol.compile import decoder
 from klamm.protocol.messages.fetch import FetchResponse, PartitionData
 from klamm.protocol.records.checksum import crc32c
+from klamm.replication.fetch_bytes import VERSIONS, Part, read_answer
 from klamm.replication.fetcher import Fetched, Outcome, ReplicaFetcher, State
 from klamm.replication.partition import Partition, Role
 from klamm.server.peers.channel import PeerChannel, PeerUnavailable
@@ -36,6 +38,11 @@ _FIRST_PAUSE_MS: Ms = 20
 # A fetch that waits for records is broken off for a partition that is new, but not for each of a thousand.
 _LEAST_BETWEEN_INTERRUPTIONS_MS: Ms = 20
 _PARTITIONS_PER_MS = 10
+
+
+_FETCH = 1
+# Correlation id and no tags.
+_HEADER_SIZE = 5
 
 
 class ReplicaFetchers:
@@ -223,13 +230,16 @@ class LeaderFetcher:
         self._fetchers = fetchers
         self._settings = broker.settings.replication
         self._clock = broker.clock
+        self._timeout_ms = self._settings.socket_timeout_ms + self._settings.fetch_wait_max_ms
         self._channel: PeerChannel | None = None
+        # In which the fetches of this connection may be written by hand; None: not known, or none.
+        self._version: int | None = None
         self._alarm: asyncio.TimerHandle | None = None
         # The request on its way; an answer to an earlier one is not heard any more.
         self._asked = 0
         self._is_asking = False
         # The rest of an answer that is too long for one turn.
-        self._parts: Iterator[tuple[Fetched, PartitionData]] | None = None
+        self._parts: Iterator[tuple[Fetched, PartitionData | Part]] | None = None
         self._failures = 0
         self._interrupted_at: Ms = 0
         self._is_closed = False
@@ -261,8 +271,11 @@ class LeaderFetcher:
     # -- asking -------------------------------------------------------------------------------------------------------
 
     def _ask(self) -> None:
-        self._cancel_alarm()
+        if self._alarm is not None:
+            self._cancel_alarm()
         now = self._clock.monotonic()
+        if self._channel is not None and self._ask_usual(self._channel, now):
+            return
         request = self.machine.request(self._broker.quorum.broker_epoch, now)
         if request is None:
             ends = self.machine.next_pause_ends()
@@ -277,8 +290,23 @@ class LeaderFetcher:
             return
         self._is_asking = True
         self._asked += 1
-        timeout = self._settings.socket_timeout_ms + self._settings.fetch_wait_max_ms
-        channel.send(request, partial(self._heard, self._asked), timeout_ms=timeout)
+        channel.send(request, partial(self._heard, self._asked), timeout_ms=self._timeout_ms)
+
+    def _ask_usual(self, channel: PeerChannel, now: Ms) -> bool:
+        """A session that goes on, over a connection that is known: bytes, without a message in between."""
+        version = self._version
+        if version is None:
+            version = self._version = _usual_version(channel)
+        if version is None or not channel.is_open:
+            return False
+        frame = channel.begin_frame()
+        if not self.machine.write_request(frame, self._broker.quorum.broker_epoch, now):
+            return False
+        self._is_asking = True
+        self._asked += 1
+        deadline = now + self._timeout_ms
+        channel.send_frame(_FETCH, version, frame, self._heard_frame, deadline)
+        return True
 
     def _open(self) -> PeerChannel:
         peers = self._broker.peers
@@ -292,6 +320,7 @@ class LeaderFetcher:
 
     def _hang_up(self) -> None:
         self._is_asking = False
+        self._version = None
         self._asked += 1
         channel, self._channel = self._channel, None
         if channel is not None:
@@ -319,11 +348,41 @@ class LeaderFetcher:
 
     # -- the answer ---------------------------------------------------------------------------------------------------
 
+    def _heard_frame(self, frame: memoryview | None) -> None:
+        """Of the one frame that is on its way: whoever hangs up is not asking any more, and hears of the end at once."""
+        if not self._is_asking:
+            return
+        if frame is None:
+            self._heard(self._asked, None)
+            return
+        usual = read_answer(frame, _HEADER_SIZE) if not frame[_HEADER_SIZE - 1] else None
+        if usual is None:
+            self._heard_unusual(frame)
+            return
+        self._is_asking = False
+        self._failures = 0
+        session_id, parts = usual
+        self.machine.answered_well(session_id)
+        self._parts = self.machine.usual_parts(parts)
+        self._take_turn()
+
+    def _heard_unusual(self, frame: memoryview) -> None:
+        assert self._version is not None
+        try:
+            response, _ = decoder(FetchResponse, self._version)(frame, _HEADER_SIZE)
+        except CorruptFrame as e:
+            log.warning("a leader's answer is unreadable: leader=%s reason=%s", self.leader_id, e)
+            self._hang_up()
+            self._failed()
+            return
+        self._heard(self._asked, response)
+
     def _heard(self, asked: int, response: FetchResponse | None) -> None:
         if asked != self._asked or self._is_closed:
             return
         self._is_asking = False
         if response is None:
+            self._version = None
             self._failed()
             return
         error = self.machine.answered(response)
@@ -407,3 +466,8 @@ class LeaderFetcher:
         if cuts:
             await self._fetchers.cut(cuts)
         self.go_on()
+
+
+def _usual_version(channel: PeerChannel) -> int | None:
+    version = channel.newest(_FETCH)
+    return version if version in VERSIONS else None

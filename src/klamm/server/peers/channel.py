@@ -29,6 +29,7 @@ _API_VERSIONS_VERSION = 3
 _LARGEST_ID = 0x7FFFFFFF
 
 Heard = Callable[[Any], None]
+HeardFrame = Callable[[memoryview | None], None]
 
 
 class PeerUnavailable(ApiError):
@@ -95,6 +96,39 @@ class PeerChannel:
             asyncio.get_running_loop().call_soon(self._drop_queued)
         elif self._opening is None:
             self._opening = asyncio.get_running_loop().create_task(self._open())
+
+    def newest(self, key: int) -> int | None:
+        """The newest version of an API that both sides speak; None if the connection has not told yet."""
+        if self._versions is None:
+            return None
+        version = min(self._versions.get(key, (0, -1))[1], APIS[key].highest_stable)
+        return version if version >= APIS[key].lowest else None
+
+    def begin_frame(self) -> bytearray:
+        """Of a request with tags in its header. The caller writes the body behind it, and has it sent at once."""
+        frame = bytearray(_HEADER.size)
+        frame += self._client_id
+        frame.append(0)
+        return frame
+
+    def send_frame(
+        self, key: int, version: int, frame: bytearray, heard: HeardFrame, deadline: Ms
+    ) -> None:
+        """For those who write and read bytes themselves, of a version that is `newest`: the connection is open."""
+        assert self._connection is not None
+        self._last_id = number = (self._last_id + 1) & _LARGEST_ID
+        _HEADER.pack_into(frame, 0, len(frame) - 4, key, version, number, len(self._client_id))
+        self._deadlines[number] = deadline
+        self._watch(deadline)
+
+        def answered(data: memoryview | None) -> None:
+            self._deadlines.pop(number, None)
+            if data is not None and _CORRELATION.unpack_from(data)[0] != number:
+                self._abort()
+                data = None
+            heard(data)
+
+        self._connection.send(frame, answered)
 
     async def ask(
         self, request: object, *, version: int | None = None, timeout_ms: Ms = REQUEST_TIMEOUT_MS
