@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from klamm.client import Admin
+from klamm.client.admin.configs import ResourceKind
 from klamm.server.broker_lifecycle import BrokerState
 from klamm.server.node import CannotStart, Node
 from klamm.server.storage import Paths, format_directories
@@ -298,6 +299,23 @@ def test_what_lies_in_a_directory_that_has_failed_is_led_by_others_at_once() -> 
         assert now(cluster) - began < 0.2
         partitions = cluster.nodes[2].broker.image.topics_by_name["topic"].partitions
         assert any(each.leader == 1 for each in partitions)
+
+    cluster.run(work)
+
+
+def test_a_broker_whose_directories_are_cordoned_gets_no_new_partitions() -> None:
+    cluster = a_cluster()
+
+    async def work() -> None:
+        async with Admin(cluster.bootstrap, environment=cluster.environment) as admin:
+            await admin.configs.set(ResourceKind.BROKER, "2", {"cordoned.log.dirs": "*"})
+            await cluster.until(
+                lambda: bool(cluster.nodes[1].broker.image.brokers[2].is_cordoned), seconds=1
+            )
+            await admin.topics.create("topic", partitions=9, replication_factor=2)
+
+        partitions = cluster.nodes[1].broker.image.topics_by_name["topic"].partitions
+        assert all(sorted(each.replicas) == [1, 3] for each in partitions)
 
     cluster.run(work)
 

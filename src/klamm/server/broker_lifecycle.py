@@ -22,8 +22,10 @@ from klamm.base.clock import Ms
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import Uuid
 from klamm.base.settings.broker import Settings
+from klamm.base.settings.table import BROKER
 from klamm.metadata.delta import Delta
 from klamm.metadata.image import ClusterImage, Endpoint
+from klamm.metadata.resource_type import ResourceType
 from klamm.protocol.messages.broker_heartbeat import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
@@ -36,6 +38,7 @@ from klamm.server.world.ports import World
 
 log = logging.getLogger(__name__)
 
+_CORDONED = "cordoned.log.dirs"
 # Before a broker that wants something asks again.
 _AGAIN_SECONDS = 0.05
 # How long the start waits for a first answer before it tells the operator.
@@ -78,7 +81,9 @@ class BrokerLifecycle:
         # Hears that another process has taken this broker's number: the cluster speaks to that one from now on.
         self.on_replaced: Callable[[], None] = lambda: None
         self._clock = world.clock
+        self._all_settings = settings
         self._settings = settings.node
+        self._directories = {each.path: each.id for each in directories.all}
         self._quorum = quorum
         self._node_id = directories.node_id
         self._registration = broker_request(
@@ -190,6 +195,7 @@ class BrokerLifecycle:
             want_fence=self._wants_fence,
             want_shut_down=self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN,
             offline_log_dirs=list(self.offline_directories()),
+            cordoned_log_dirs=self._cordoned(),
         )
         try:
             answer: BrokerHeartbeatResponse = await self._quorum.controller.ask(
@@ -212,6 +218,16 @@ class BrokerLifecycle:
             log.warning("heartbeats are not answered: %s", error.message)
         is_final = error.code is ErrorCode.KAFKA_STORAGE_ERROR
         return self._settings.heartbeat_interval_ms / 1000 if is_final else _AGAIN_SECONDS
+
+    def _cordoned(self) -> list[Uuid]:
+        """Directories that are to get no new replicas (KIP-1066), by the config of this broker or by its own file."""
+        configs = self._quorum.image.config(ResourceType.BROKER, str(self._node_id))
+        if _CORDONED in configs:
+            names = BROKER[_CORDONED].read(configs[_CORDONED])
+        else:
+            names = self._all_settings.value(_CORDONED)
+        assert isinstance(names, tuple)
+        return [id for path, id in self._directories.items() if path in names or "*" in names]
 
     def _heard(self, answer: BrokerHeartbeatResponse) -> float:
         every = self._settings.heartbeat_interval_ms / 1000
@@ -249,8 +265,16 @@ class BrokerLifecycle:
             self._is_replaced = True
             self.on_replaced()
         is_fenced = own is not None and own.is_fenced and self.state is BrokerState.RUNNING
-        if is_fenced or any(
-            each.in_controlled_shutdown and not each.is_fenced for each in image.brokers.values()
+        is_configured = any(
+            key == (ResourceType.BROKER, str(self._node_id)) for key in delta.changed_configs
+        )
+        if (
+            is_fenced
+            or is_configured
+            or any(
+                each.in_controlled_shutdown and not each.is_fenced
+                for each in image.brokers.values()
+            )
         ):
             # Behind what follows this very change.
             asyncio.get_running_loop().call_soon(self._wanted.set)

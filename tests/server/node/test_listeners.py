@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from klamm.base.errors import ErrorCode
+from klamm.protocol.messages.alter_partition import AlterPartitionRequest
 from klamm.protocol.messages.api_versions import ApiVersionsRequest
+from klamm.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
+from klamm.protocol.messages.broker_registration import BrokerRegistrationRequest
 from klamm.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from klamm.protocol.messages.describe_cluster import DescribeClusterRequest
 from klamm.protocol.messages.describe_quorum import (
@@ -14,7 +17,9 @@ from klamm.protocol.messages.describe_quorum import (
     DescribeQuorumRequestPartitionData,
     DescribeQuorumRequestTopicData,
 )
+from klamm.protocol.messages.envelope import EnvelopeRequest
 from klamm.protocol.messages.metadata import MetadataRequest
+from klamm.protocol.messages.vote import VoteRequest
 from server.asking import NO_TOPIC, Topic, a_batch, a_produce, append, fetched
 from server.running_node import RunningNode
 from server.wire_client import WireClient
@@ -202,3 +207,23 @@ def test_a_node_that_is_only_a_controller_serves_controllers_and_keeps_no_partit
         assert described.error_code == ErrorCode.NONE
         # There is no broker that could have it.
         assert made.error_code == ErrorCode.INVALID_REPLICATION_FACTOR
+
+
+@pytest.mark.parametrize(
+    "request_of_nodes",
+    [
+        BrokerHeartbeatRequest(broker_id=1),
+        BrokerRegistrationRequest(broker_id=1),
+        AlterPartitionRequest(broker_id=1),
+        EnvelopeRequest(),
+        VoteRequest(),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_what_only_controllers_serve_is_refused_on_a_brokers_listener(
+    tmp_path: Path, request_of_nodes: object
+) -> None:
+    with RunningNode(tmp_path, BOTH_ROLES) as node, WireClient(node.address) as client:
+        client.send(request_of_nodes)
+
+        assert client.is_closed_by_the_broker()

@@ -153,7 +153,7 @@ TOPIC_DEFAULTS: tuple[Setting, ...] = (
 
 # fmt: off
 ROWS: tuple[Setting, ...] = (
-    accepted("cordoned.log.dirs", Kind.LIST, (), mode=Mode.PER_BROKER, doc="Data directories that get no new partitions."),
+    row("cordoned.log.dirs", Kind.LIST, (), mode=Mode.PER_BROKER, doc="Data directories that get no new partitions."),
     accepted("log.dir.failure.timeout.ms", Kind.LONG, 30_000, at_least=1, doc="Time after which a broker that cannot report a failed directory stops."),
     accepted("num.recovery.threads.per.data.dir", Kind.INT, 2, at_least=1, mode=Mode.CLUSTER_WIDE, doc="Threads that open and recover the logs of one directory."),
     accepted("num.replica.alter.log.dirs.threads", Kind.INT, None, doc="Threads that move replicas between data directories."),
