@@ -52,12 +52,26 @@ def register(machine, request, now=LATER):
     return machine.do(lambda controller: controller.register_broker(request, now))
 
 
+def beat(machine, broker_id, **wishes):
+    request = BrokerHeartbeatRequest(
+        broker_id=broker_id,
+        broker_epoch=machine.image.brokers[broker_id].epoch,
+        current_metadata_offset=machine.image.offset,
+        **wishes,
+    )
+    return machine.at(60_000, lambda controller, now: controller.heartbeat(request, now))
+
+
 def unfence(machine, broker_id=1):
-    machine.do(lambda controller: controller.unfence_broker(broker_id, 0))
+    assert not beat(machine, broker_id).is_fenced
 
 
 def shut_down(machine, broker_id=1):
-    machine.do(lambda controller: controller.shut_down_broker(broker_id, 0))
+    """From the announcement to the end."""
+    beat(machine, broker_id, want_shut_down=True)
+    records = machine.records
+    assert beat(machine, broker_id, want_shut_down=True).should_shut_down
+    machine.records = [*records, *machine.records]
 
 
 @pytest.fixture

@@ -86,7 +86,7 @@ def test_who_could_not_be_heard_is_not_held_to_have_been_silent(three):
 
 def test_a_broker_of_the_controllers_own_process_holds_up_nobody_who_stops(three):
     three.put_partition("t", replicas=(1, 2, 3), isr=(1, 2, 3), leader=1)
-    three.at(0, lambda controller, now: controller.unfence_broker(2, now))
+    three.controller.lives_here(2)
     beat(three, 1, want_shut_down=True)
     beat(three, 3)
 

@@ -10,11 +10,12 @@ import pytest
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import OffsetAndEpoch
 from klamm.base.settings.broker import build_settings
+from klamm.controller.decision import Decision
 from klamm.log.results import Origin
 from klamm.metadata import framing, snapshot
 from klamm.metadata.features import LATEST
 from klamm.metadata.image import ClusterImage, Endpoint
-from klamm.metadata.records.configs import FeatureLevelRecord
+from klamm.metadata.records.configs import ConfigRecord, FeatureLevelRecord
 from klamm.metadata.records.log import BeginTransactionRecord
 from klamm.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from klamm.protocol.messages.control import KRaftVersionRecord, VotersRecord, VotersRecordVoter
@@ -201,6 +202,24 @@ def test_many_changes_share_an_fsync(stage):
         assert syncs["fsync"] <= 4
 
     asyncio.run(run())
+
+
+def test_a_very_large_decision_is_split_into_batches(stage):
+    records = [
+        ConfigRecord(resource_type=2, resource_name=f"t{each}", name="retention.ms", value="1")
+        for each in range(25_000)
+    ]
+
+    async def run():
+        quorum = await stage.start()
+        begun = quorum.end_offset
+        await quorum.submit(lambda *_: Decision("done", records))
+        assert len(quorum.image.configs) >= len(records)
+        batches = list(quorum._store.batches(begun, quorum.end_offset))
+        await stage.stop(quorum)
+        return [len(records) for _, records in batches]
+
+    assert asyncio.run(run()) == [10_000, 10_000, 5_000]
 
 
 def test_a_refused_operation_leaves_nothing_behind(stage):

@@ -184,16 +184,6 @@ class Controller:
     ) -> Decision[ListPartitionReassignmentsResponse]:
         return reassignments.list_ongoing(self._context(now), request)
 
-    def unfence_broker(self, broker_id: int, now: Now) -> Decision[None]:
-        """The broker of this very process: it lives as long as the controller does, without heartbeats."""
-        broker = self.image.brokers[broker_id]
-        self._heartbeats.of(broker, NEVER).last_contact = NEVER
-        return Decision(None, fencing.unfence(self._context(now), broker))
-
-    def shut_down_broker(self, broker_id: int, now: Now) -> Decision[None]:
-        """A controlled shutdown, from the announcement to the end."""
-        return fencing.shut_down(self._context(now), self.image.brokers[broker_id])
-
     def connection_lost(self, broker_id: int, now: Now) -> Decision[None]:
         """The broker's process is gone: it need not be waited for."""
         broker = self.image.brokers.get(broker_id)

@@ -95,11 +95,6 @@ def unfence(context: Context, broker: BrokerImage) -> list[object]:
     return [_changed(broker, fenced=_UNFENCE), *with_broker(context, broker.broker_id)]
 
 
-def shut_down(context: Context, broker: BrokerImage) -> Decision[None]:
-    """A controlled shutdown, from the announcement to the end: nobody else has to see it first."""
-    return Decision(None, [*_hand_over(context, broker), _changed(broker, fenced=_FENCE)])
-
-
 def _hand_over(context: Context, broker: BrokerImage) -> list[object]:
     """It still serves, but leads nothing more, and is in no ISR that can do without it."""
     records: list[object] = []
