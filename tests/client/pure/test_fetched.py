@@ -4,7 +4,7 @@ import pytest
 
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
 from klamm.base.ids import TopicPartition
-from klamm.client.consumer.reading import Fetched
+from klamm.client.consumer.completed_fetch import Fetched
 from klamm.protocol.messages.fetch import AbortedTransaction
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.control import EndMarker, end_marker_batch

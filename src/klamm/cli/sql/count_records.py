@@ -13,8 +13,8 @@ from threading import Event
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
 from klamm.base.ids import TopicPartition
 from klamm.client.cluster import Cluster
+from klamm.client.consumer.completed_fetch import Fetched
 from klamm.client.consumer.fetch_request import fetch_request, highest_version, parts_of
-from klamm.client.consumer.reading import Fetched
 from klamm.client.consumer.settings import ConsumerSettings
 from klamm.client.consumer.state import PartitionState
 from klamm.client.errors import check

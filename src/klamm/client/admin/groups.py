@@ -10,7 +10,7 @@ from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
 from klamm.base.ids import TopicPartition
 from klamm.client.cluster import NO_SUCH_THING, Cluster, CoordinatorKind
 from klamm.client.consumer.commits import commit_offsets, fetch_committed
-from klamm.client.consumer.joining import by_topic, read_assignment
+from klamm.client.consumer.join_group import by_topic, read_assignment
 from klamm.client.errors import check
 from klamm.client.offsets import CommittedOffset, GroupMetadata
 from klamm.protocol.messages.consumer_group_describe import (

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.client.cluster import Cluster, CoordinatorKind
-from klamm.client.consumer.joining import FORGOTTEN, Identity, Joining, Round
+from klamm.client.consumer.join_group import FORGOTTEN, Identity, Joining, Round
 from klamm.client.consumer.membership import Changes, Subscription
 from klamm.client.consumer.settings import ConsumerSettings
 from klamm.client.offsets import GroupMetadata

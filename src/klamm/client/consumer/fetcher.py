@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition
 from klamm.client.cluster import Cluster
+from klamm.client.consumer.completed_fetch import Fetched
 from klamm.client.consumer.fetch_request import fetch_request, highest_version, parts_of
-from klamm.client.consumer.reading import Fetched
 from klamm.client.consumer.settings import ConsumerSettings
 from klamm.client.consumer.state import Assignment, PartitionState
 from klamm.client.errors import NoOffset, check, error_of

@@ -14,7 +14,7 @@ from contextlib import suppress
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition, Uuid
 from klamm.client.cluster import Cluster, CoordinatorKind
-from klamm.client.consumer.joining import by_topic
+from klamm.client.consumer.join_group import by_topic
 from klamm.client.consumer.membership import Changes, Subscription
 from klamm.client.consumer.settings import ConsumerSettings
 from klamm.client.offsets import GroupMetadata

@@ -17,8 +17,8 @@ from klamm.base.ids import ZERO_UUID
 from klamm.base.token import Token
 from klamm.coordinator.group.committed.commit import Asked, Commit
 from klamm.coordinator.group.committed.expiry import expired
+from klamm.coordinator.group.committed.offset_fetch import OffsetReading
 from klamm.coordinator.group.committed.pending import Committed, PendingOffsets, Place
-from klamm.coordinator.group.committed.reading import OffsetReading
 from klamm.coordinator.group.committed.store import OffsetStore
 from klamm.coordinator.group.kind import PartitionCheck
 from klamm.coordinator.group.records import no_offset
