@@ -29,6 +29,8 @@ class Store:
     def __init__(self) -> None:
         self.batches: list[Batch] = []
         self.synced = 0
+        # How many of them the judge has seen committed: it need not read them again.
+        self.judged = 0
         self.election = dump(ElectionState())
 
     start_offset = 0
@@ -56,6 +58,7 @@ class Store:
         self.batches = [each for each in self.batches if each.end_offset <= offset]
         assert self.end.offset == offset
         self.synced = min(self.synced, len(self.batches))
+        self.judged = min(self.judged, len(self.batches))
 
     def read(self, offset: int, high: int = 1 << 60) -> bytes:
         found = [bytes(b.data) for b in self.batches if offset <= b.base_offset < high]
@@ -66,6 +69,7 @@ class Store:
         kept = chance.randint(self.synced, len(self.batches))
         del self.batches[kept:]
         self.synced = len(self.batches)
+        self.judged = min(self.judged, len(self.batches))
 
 
 class Ledger:
@@ -87,9 +91,11 @@ class Ledger:
             key = ReplicaKey(voted.voted_id, voted.voted_directory)
             before = self.votes.setdefault((node.me.id, voted.epoch), key)
             assert before == key, f"node {node.me.id} voted twice in epoch {voted.epoch}"
-        for batch in store.batches:
+        while store.judged < len(store.batches):
+            batch = store.batches[store.judged]
             if batch.end_offset > node.high_watermark:
                 break
+            store.judged += 1
             for at, record in zip(
                 range(batch.base_offset, batch.end_offset), read_records(batch.data), strict=True
             ):
