@@ -150,6 +150,27 @@ def test_a_transaction_whose_coordinator_dies_is_ended_by_the_next_as_its_produc
     assert (found.count(b"first"), found.count(b"second")) == (firsts, len(PARTITIONS))
 
 
+def test_transactions_follow_each_other_without_a_pause() -> None:
+    """A marker is replicated at once, also one that its coordinator writes because a follower has just fetched."""
+    cluster = a_cluster()
+
+    async def work() -> float:
+        await create_topic(cluster)
+        settings = ProducerSettings(transactional_id="tx")
+        async with Producer(
+            cluster.bootstrap, settings, environment=cluster.environment
+        ) as producer:
+            began = cluster.simulation.loop.time()
+            for _ in range(10):
+                producer.begin()
+                await write(producer, b"counts")
+                await producer.commit()
+            return cluster.simulation.loop.time() - began
+
+    # A follower that has to be asked twice lets half a second pass.
+    assert cluster.run(work) < 2
+
+
 async def write(producer: Producer, value: bytes) -> None:
     for each in PARTITIONS:
         await producer.send(each.topic, value, partition=each.partition)

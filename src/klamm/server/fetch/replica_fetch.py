@@ -81,6 +81,10 @@ class ReplicaFetch:
         self._backlog.on_change = self._changed
         self._call.broker.waiting.park_replica_fetch(self, self._call.now.monotonic + max_wait_ms)
         self._call.connection.on_lost = self.abandon
+        if self._backlog.changed:
+            # What it made known led to appends, of markers for example, when nobody listened yet.
+            self._changed(True)
+            self._changed(False)
         return PARKED
 
     # -- while it waits -----------------------------------------------------------------------------------------------
