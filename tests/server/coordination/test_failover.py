@@ -123,6 +123,8 @@ def test_a_transaction_whose_coordinator_dies_is_ended_by_the_next_as_its_produc
         ) as producer:
             producer.begin()
             await write(producer, b"first")
+            # Slowly, so that there is a time between the decision and the last marker.
+            cluster.simulation.network.weather.latency = 0.05
             end = producer.abort if state is State.PREPARE_ABORT else producer.commit
             ending = asyncio.get_running_loop().create_task(end())
             if state is State.ONGOING:
@@ -132,6 +134,7 @@ def test_a_transaction_whose_coordinator_dies_is_ended_by_the_next_as_its_produc
             dead = cluster.leader_of(TRANSACTIONS_TOPIC, index)
             assert dead is not None
             cluster.kill(dead)
+            cluster.simulation.network.weather.latency = 0.000_5
             await (end() if state is State.ONGOING else ending)
             producer.begin()
             await write(producer, b"second")
