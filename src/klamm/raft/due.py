@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 from klamm.base.clock import Ms
 from klamm.raft import leadership
-from klamm.raft.messages import BeginEpoch, EndEpoch, Fetch, FetchSnapshot, Request, Vote
+from klamm.raft.messages import (
+    BeginEpoch,
+    EndEpoch,
+    Fetch,
+    FetchSnapshot,
+    Request,
+    UpdateVoter,
+    Vote,
+)
 from klamm.raft.roles import Follower, Leader, Resigned, Role, Unattached, Voting
 from klamm.raft.timing import NEVER
 
@@ -32,12 +40,27 @@ def due(node: RaftNode, now: Ms) -> Due:
                     yield voter.id, BeginEpoch(node.me.id, node.epoch, voter.key, node.address)
         case Follower() as follower:
             yield from _fetches(node, follower, now)
+            if follower.has_fetched and now >= follower.tell_at and has_moved(node):
+                assert node.address is not None
+                yield follower.leader_id, UpdateVoter(node.me, node.epoch, node.address)
         case Unattached() if node.replica.is_flushed:
             # Whoever answers tells which epoch it is and who leads.
             yield None, Fetch(node.me, node.epoch, node.replica.end)
         case Resigned() as resigned:
             for node_id in sorted(resigned.unaware):
                 yield node_id, EndEpoch(node.me.id, node.epoch, resigned.preferred, node.address)
+
+
+def has_moved(node: RaftNode) -> bool:
+    """Whether the log says of this voter that it is somewhere else."""
+    own = node.voters.find(node.me.id)
+    return (
+        node.address is not None
+        and own is not None
+        and own.key == node.me
+        and own.address != node.address
+        and node.replica.history.records.is_dynamic
+    )
 
 
 def _votes(node: RaftNode, voting: Voting) -> Due:

@@ -70,7 +70,16 @@ class FetchSnapshot:
     position: int
 
 
-Request = Vote | BeginEpoch | EndEpoch | Fetch | FetchSnapshot
+@dataclass(frozen=True, slots=True)
+class UpdateVoter:
+    """A voter is not where the log says (KIP-853)."""
+
+    voter: ReplicaKey
+    epoch: int
+    address: Address
+
+
+Request = Vote | BeginEpoch | EndEpoch | Fetch | FetchSnapshot | UpdateVoter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ from klamm.raft.messages import (
     Request,
     Send,
     SnapshotAnswer,
+    UpdateVoter,
     Vote,
     VoteAnswer,
 )
@@ -162,6 +163,9 @@ class RaftNode:
                 self._ready.answer = self._fetch(request, now)
             case FetchSnapshot():
                 self._ready.answer = self._fetch_snapshot(request, now)
+            case UpdateVoter():
+                # It needs an answer that comes later: membership.py and the shell see to it.
+                self._ready.answer = self.known.answer(ErrorCode.INVALID_REQUEST)
         return self._done(now)
 
     def hear(self, sent: Send, answer: Answer | None, now: Ms) -> Ready:
@@ -550,13 +554,13 @@ class RaftNode:
 
     def _send_due(self, now: Ms) -> None:
         for to, request in due(self, now):
-            if (
-                self._send(to, request, now)
-                and isinstance(request, BeginEpoch)
-                and to is not None
-                and isinstance(self.state, Leader)
-            ):
-                self.state.begun_at[to] = now
+            if not self._send(to, request, now):
+                continue
+            match request, self.state:
+                case BeginEpoch(), Leader() as leader if to is not None:
+                    leader.begun_at[to] = now
+                case UpdateVoter(), Follower() as follower:
+                    follower.tell_at = now + self.timing.fetch_timeout
 
     def _send(self, to: int | None, request: Request, now: Ms) -> bool:
         if not self._outgoing.may_send(to, type(request), now):

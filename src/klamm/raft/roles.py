@@ -73,6 +73,8 @@ class Follower:
     size: int = -1
     # The last piece that came is not in its file yet.
     is_writing: bool = False
+    # When the leader may be told again where this voter is.
+    tell_at: Ms = 0
 
     @property
     def wants_piece(self) -> bool:

@@ -21,13 +21,16 @@ from klamm.protocol.messages.control import (
 from klamm.protocol.records.control import ControlMessage
 from klamm.raft.messages import Address, ReplicaKey
 
+# Those that this code understands, the lowest and the highest.
+KRAFT_VERSIONS = (0, 1)
+
 
 class Voter(NamedTuple):
     id: int
     directory: Uuid = ZERO_UUID
     # By the name of the listener.
     endpoints: tuple[tuple[str, Address], ...] = ()
-    kraft_versions: tuple[int, int] = (0, 1)
+    kraft_versions: tuple[int, int] = KRAFT_VERSIONS
 
     @property
     def key(self) -> ReplicaKey:

@@ -11,12 +11,15 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+from klamm.base.ids import Uuid
 from klamm.base.settings.broker import Settings
 from klamm.base.settings.load import load
 from klamm.metadata import framing
 from klamm.metadata.image import ConfigKey, Endpoint
 from klamm.metadata.records.configs import ConfigRecord
+from klamm.raft.messages import Address
 from klamm.raft.node import RaftNode
+from klamm.raft.voters import Voter, VoterSet
 from klamm.server.controller_context import ControllerContext
 from klamm.server.dispatch import Dispatcher
 from klamm.server.loops.metadata_follower import MetadataFollower
@@ -25,6 +28,7 @@ from klamm.server.loops.raft_driver import RaftDriver
 from klamm.server.network.limits import limits_of
 from klamm.server.network.listener import Listener
 from klamm.server.network.shared import Shared
+from klamm.server.peers.channel import PeerChannel
 from klamm.server.quorum.assembly import connect, make_raft
 from klamm.server.storage import DataDirectories, Paths, format_directories
 from klamm.server.world.ports import World
@@ -116,31 +120,56 @@ class QuorumHost:
 
 
 class SimulatedQuorum:
-    """Voters have the first numbers, observers those behind."""
+    """Voters have the first numbers, observers those behind.
+
+    `is_dynamic`: the voters stand in the log, and all observers but the last are controllers that may join them.
+    """
 
     def __init__(
-        self, simulation: Simulation, *, voters: int = 3, observers: int = 0, **settings: str
+        self,
+        simulation: Simulation,
+        *,
+        voters: int = 3,
+        observers: int = 0,
+        is_dynamic: bool = False,
+        **settings: str,
     ) -> None:
         self.simulation = simulation
         self._voters = voters
+        self._initial: VoterSet | None = None
+        if is_dynamic:
+            self._initial = VoterSet(tuple(self.voter(each) for each in range(1, voters + 1)))
         self.ids = range(1, voters + observers + 1)
         self.hosts: dict[int, QuorumHost] = {}
         self._texts = {name.replace("_", "."): text for name, text in settings.items()}
         self._written = 0
+        # Where the controllers listen, if not where all do.
+        self.ports: dict[int, int] = {}
+
+    def voter(self, node_id: int) -> Voter:
+        directory = Uuid(node_id.to_bytes(16, "big"))
+        return Voter(node_id, directory, (("CONTROLLER", Address(f"node{node_id}", _PORT)),))
 
     def machine(self, node_id: int) -> SimulatedMachine:
         return self.simulation.machine(f"node{node_id}")
 
     def settings_of(self, node_id: int) -> Settings:
-        voters = [f"{each}@node{each}:{_PORT}" for each in self.ids if each <= self._voters]
+        voters = [each for each in self.ids if each <= self._voters]
         is_voter = node_id <= self._voters
+        if self._initial is not None:
+            is_voter = is_voter or node_id != self.ids[-1]
+            key = "controller.quorum.bootstrap.servers"
+            named = [f"node{each}:{_PORT}" for each in voters]
+        else:
+            key = "controller.quorum.voters"
+            named = [f"{each}@node{each}:{_PORT}" for each in voters]
         texts = {
             "process.roles": "controller" if is_voter else "broker",
             "node.id": str(node_id),
-            "controller.quorum.voters": ",".join(voters),
+            key: ",".join(named),
             "controller.listener.names": "CONTROLLER",
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-            "listeners": f"CONTROLLER://node{node_id}:{_PORT}"
+            "listeners": f"CONTROLLER://node{node_id}:{self.ports.get(node_id, _PORT)}"
             if is_voter
             else f"PLAINTEXT://node{node_id}:9092",
             "log.dirs": "/data",
@@ -162,6 +191,7 @@ class SimulatedQuorum:
                     node_id=node_id,
                     chance=world.chance,
                     now=world.clock.wall(),
+                    voters=self._initial if node_id <= self._voters else None,
                 )
             host = self.hosts[node_id] = QuorumHost(world, settings)
             assert machine.process is not None
@@ -170,6 +200,18 @@ class SimulatedQuorum:
     def kill(self, node_id: int) -> None:
         self.machine(node_id).kill()
         self.hosts.pop(node_id)
+
+    async def ask_leader(self, request: object) -> Any:
+        """Over the network, as a tool does."""
+        assert self.leader is not None
+        client = self.simulation.machine("client")
+        world = client.boot() if client.process is None else self._client_world
+        self._client_world = world
+        channel = PeerChannel(world, f"node{self.leader.raft.me.id}", _PORT, client_id="tool")
+        assert client.process is not None
+        answer = await self.simulation.loop.spawn(client.process, channel.ask(request))
+        channel.close()
+        return answer
 
     # What it is at
 

@@ -17,6 +17,7 @@ from klamm.protocol.messages import (
     fetch_snapshot,
     vote,
 )
+from klamm.protocol.messages.update_raft_voter import UpdateRaftVoterResponse
 from klamm.raft.messages import Address, Answer, FetchAnswer, SnapshotAnswer, VoteAnswer
 
 N = TypeVar("N")
@@ -132,6 +133,8 @@ def _number(node_id: int | None) -> int:
 
 def read(response: object) -> Answer | None:
     """Of any of these responses. A refusal of the whole request says nothing of the quorum."""
+    if isinstance(response, UpdateRaftVoterResponse):
+        return _read_update(response)
     if getattr(response, "error_code", 0) != ErrorCode.NONE:
         return None
     match response:
@@ -177,6 +180,20 @@ def _read_snapshot(
         position=found.position,
         size=found.size,
         data=found.unaligned_records or b"",
+    )
+
+
+def _read_update(response: UpdateRaftVoterResponse) -> Answer | None:
+    """Here the error stands beside the leader, not above it."""
+    leader = response.current_leader
+    if leader.leader_epoch < 0:
+        return None
+    is_known = leader.leader_id >= 0 and leader.host
+    return Answer(
+        error=code_of(response.error_code),
+        epoch=leader.leader_epoch,
+        leader_id=leader.leader_id if leader.leader_id >= 0 else None,
+        leader_address=Address(leader.host, leader.port) if is_known else None,
     )
 
 

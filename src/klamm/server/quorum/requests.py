@@ -18,6 +18,7 @@ from klamm.protocol.messages import (
     end_quorum_epoch,
     fetch,
     fetch_snapshot,
+    update_raft_voter,
     vote,
 )
 from klamm.protocol.messages.add_raft_voter import AddRaftVoterRequest
@@ -30,9 +31,10 @@ from klamm.raft.messages import (
     FetchSnapshot,
     ReplicaKey,
     Request,
+    UpdateVoter,
     Vote,
 )
-from klamm.raft.voters import Voter
+from klamm.raft.voters import KRAFT_VERSIONS, Voter
 
 P = TypeVar("P")
 _NOBODY = -1
@@ -67,6 +69,8 @@ def to_wire(request: Request, terms: Terms, *, may_wait: bool = True) -> object:
             return _fetch(request, terms, terms.fetch_wait_ms if may_wait else 0)
         case FetchSnapshot():
             return _fetch_snapshot(request, terms)
+        case UpdateVoter():
+            return _update_voter(request, terms)
 
 
 def _vote(request: Vote, terms: Terms) -> vote.VoteRequest:
@@ -168,6 +172,21 @@ def _fetch_snapshot(request: FetchSnapshot, terms: Terms) -> fetch_snapshot.Fetc
         replica_id=request.replica.id,
         max_bytes=terms.snapshot_max_bytes,
         topics=[topic],
+    )
+
+
+def _update_voter(request: UpdateVoter, terms: Terms) -> UpdateRaftVoterRequest:
+    host, port = request.address
+    lowest, highest = KRAFT_VERSIONS
+    return UpdateRaftVoterRequest(
+        cluster_id=terms.cluster_id,
+        current_leader_epoch=request.epoch,
+        voter_id=request.voter.id,
+        voter_directory_id=request.voter.directory,
+        listeners=[update_raft_voter.Listener(name=terms.listener, host=host, port=port)],
+        kraft_version_feature=KRaftVersionFeature(
+            min_supported_version=lowest, max_supported_version=highest
+        ),
     )
 
 
