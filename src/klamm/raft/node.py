@@ -133,12 +133,18 @@ class RaftNode:
             self.known.leader_id = None
             self._stand(now)
         elif self.leader_id == self.me.id:
+            # The others may still wait for it: they need not.
             self.role = Role.RESIGNED
-            self.state = Resigned(now + self._election_delay())
+            others = self.voters.others(self.me.id)
+            preferred = tuple(each.key for each in others)
+            unaware = {each.id for each in others}
+            self.state = Resigned(now + self._election_delay(), preferred, unaware)
         elif self.leader_id is not None:
             self._follow(self.leader_id, self.epoch, None, now)
         else:
-            self.state = Unattached(now + self._election_delay())
+            # Soon: if there is a leader it is found before, and whoever hears it denies the pre-vote.
+            soon = self.timing.first_election
+            self.state = Unattached(now + soon // 2 + self._draw(max(1, soon)))
         return self._done(now)
 
     def wake(self, now: Ms) -> Ready:

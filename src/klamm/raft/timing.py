@@ -22,6 +22,11 @@ class QuorumTiming:
         return self.fetch_timeout * 3 // 2
 
     @property
+    def first_election(self) -> Ms:
+        """How long a node that has just started looks for a leader before it asks who would vote for it."""
+        return min(200, self.election_timeout)
+
+    @property
     def begin_epoch(self) -> Ms:
         """How often a voter that does not fetch is told who leads."""
         return self.fetch_timeout // 2

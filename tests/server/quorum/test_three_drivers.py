@@ -101,3 +101,22 @@ def test_whoever_was_away_while_the_log_was_cleaned_catches_up_by_a_snapshot() -
         await quorum.until(quorum.all_have_all)
 
     play(quorum, work)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_quorum_has_a_leader_within_a_second_of_its_start(seed: int) -> None:
+    """Also one that was stopped as a whole, whose leader of before is among those that start."""
+    quorum = SimulatedQuorum(Simulation(seed), voters=3)
+
+    async def work() -> None:
+        await quorum.start()
+        assert await quorum.until(lambda: quorum.leader is not None) < 1
+        await quorum.write(1)
+        for node_id in quorum.ids:
+            quorum.kill(node_id)
+        await quorum.start()
+        assert await quorum.until(lambda: quorum.leader is not None) < 1
+        await quorum.write(1)
+        await quorum.until(quorum.all_have_all)
+
+    play(quorum, work)
