@@ -84,6 +84,17 @@ def test_who_could_not_be_heard_is_not_held_to_have_been_silent(three):
     assert three.records == []
 
 
+def test_a_broker_that_was_silent_before_this_controller_began_has_less_than_a_session(three):
+    three.controller.silent_since(2, -3_000)
+    three.controller.silent_since(9, -3_000)
+
+    wake(three, SESSION - 3_000)
+    assert three.records == []
+    wake(three, SESSION - 3_000 + 1)
+
+    assert three.image.brokers[2].is_fenced
+
+
 def test_a_broker_of_the_controllers_own_process_holds_up_nobody_who_stops(three):
     three.put_partition("t", replicas=(1, 2, 3), isr=(1, 2, 3), leader=1)
     three.controller.lives_here(2)

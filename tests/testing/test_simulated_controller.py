@@ -144,3 +144,22 @@ def test_a_stopped_broker_hands_over_first() -> None:
         assert all(leaving not in (each.leader, *each.isr) for each in partitions)
 
     cluster.run(work)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_broker_of_a_controller_that_fell_silent_is_fenced_within_a_session(seed: int) -> None:
+    cluster = SimulatedCluster(Simulation(seed), nodes=3)
+
+    async def work() -> None:
+        await create(cluster, "t", partitions=6)
+        old = active(cluster)
+        begun = asyncio.get_running_loop().time()
+        cluster.simulation.network.cut([cluster.name_of(old)], others(cluster, old))
+        await cluster.until(lambda: active(cluster) not in (0, old))
+        new = active(cluster)
+
+        await cluster.until(lambda: image(cluster, new).brokers[old].is_fenced)
+
+        assert asyncio.get_running_loop().time() - begun <= 9.5
+
+    cluster.run(work)

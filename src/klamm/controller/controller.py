@@ -211,6 +211,10 @@ class Controller:
             return Decision(None, fencing.fence(self._context(now), self.image.brokers[silent]))
         return Decision(None, self._balance.wake(self._context(now), now.monotonic))
 
+    def silent_since(self, broker_id: int, at: Ms) -> None:
+        """What a new controller knows of one broker: it need not be given a whole session."""
+        self._heartbeats.silent_since(broker_id, at)
+
     def slept(self, ms: Ms) -> None:
         """The controller itself was away for so long: nobody is held to have been silent."""
         self._heartbeats.put_off(ms)

@@ -111,6 +111,11 @@ class Heartbeats:
                     soonest, found = end, broker.broker_id
         return soonest, found
 
+    def silent_since(self, broker_id: int, at: Ms) -> None:
+        session = self._sessions.get(broker_id)
+        if session is not None:
+            session.last_contact = min(session.last_contact, at)
+
     def put_off(self, ms: Ms) -> None:
         """Every session ends later."""
         for session in self._sessions.values():

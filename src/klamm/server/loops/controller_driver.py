@@ -27,7 +27,7 @@ from klamm.metadata.features import LATEST, METADATA_VERSION
 from klamm.metadata.image import ClusterImage
 from klamm.metadata.records.log import AbortTransactionRecord
 from klamm.metadata.replay import apply
-from klamm.raft.roles import Leader
+from klamm.raft.roles import Follower, Leader
 from klamm.server.controller_port import OPERATIONS, Origin
 from klamm.server.loops.controller_journal import Journal
 from klamm.server.loops.metadata_follower import MetadataFollower, Step
@@ -79,6 +79,9 @@ class ControllerDriver:
         self._timer: asyncio.TimerHandle | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at: Ms = NEVER
+        # The leader that this node has followed last, and when it gave it up.
+        self._led_by: int | None = None
+        self._lost_at: Ms = NEVER
 
     @property
     def is_active(self) -> bool:
@@ -91,6 +94,7 @@ class ControllerDriver:
 
     def role_changed(self) -> None:
         """A new role, or the same one in another epoch: what was not committed is not ours to promise any more."""
+        self._note_leader()
         if self._controller is not None:
             self._controller = None
             self._follower.forget_steps()
@@ -98,6 +102,13 @@ class ControllerDriver:
             self._tell_all(
                 ApiError(ErrorCode.NOT_CONTROLLER, "Another node is the active controller now.")
             )
+
+    def _note_leader(self) -> None:
+        state = self._raft.raft.state
+        if isinstance(state, Follower):
+            self._led_by, self._lost_at = state.leader_id, NEVER
+        else:
+            self._lost_at = min(self._lost_at, self._clock.monotonic())
 
     def published(self, end_offset: int) -> None:
         """The image holds what is committed up to there."""
@@ -125,6 +136,11 @@ class ControllerDriver:
         self._controller = Controller(
             self._follower.image, self._settings, self._chance, self._clock.now()
         )
+        if self._led_by is not None:
+            # Its node has not answered for as long as it took to give it up: so long its broker was silent, too.
+            since = self._lost_at - self._settings.quorum.fetch_timeout_ms
+            self._controller.silent_since(self._led_by, since)
+            self._led_by = None
         if not self._follower.image.features:
             # A new log, or one whose first leader crashed before its bootstrap records were safe.
             with suppress(ApiError):
