@@ -7,7 +7,7 @@ a heartbeat that moves its session's alarm a thousand times costs neither memory
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import Generic, TypeVar
 
@@ -35,6 +35,9 @@ class Deadlines(Generic[Key]):
 
     def __contains__(self, key: Key) -> bool:
         return key in self._alarms
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._alarms)
 
     def at(self, key: Key) -> Ms | None:
         """When this key's alarm is due, or None if it has none."""

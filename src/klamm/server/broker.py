@@ -220,7 +220,10 @@ class Broker:
             self._delete(partition, now)
         if change.is_removed or (change.is_moved and not partition.is_leader):
             self.waiting.left(partition)
-        elif change.is_committed:
+            return
+        if change.is_moved:
+            self.waiting.led_anew(partition)
+        if change.is_committed:
             self.committed(partition)
 
     def _coordinate(self, image: ClusterImage) -> None:

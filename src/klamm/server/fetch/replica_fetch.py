@@ -42,11 +42,11 @@ class ReplicaFetch:
         "_is_urgent",
         "_left",
         "_min_bytes",
-        "_replica_id",
         "_results",
         "_soon",
         "_told_by",
         "_total",
+        "replica_id",
     )
 
     def __init__(
@@ -60,7 +60,7 @@ class ReplicaFetch:
         self._call = call
         self._context = context
         self._backlog = backlog
-        self._replica_id = backlog.replica_id
+        self.replica_id = backlog.replica_id
         self._epoch = broker_epoch
         self._left = min(request.max_bytes, call.broker.settings.network.fetch_max_bytes)
         if self._left > LONG_BYTES and not call.connection.may_answer_long():
@@ -157,7 +157,7 @@ class ReplicaFetch:
         records: Slice | None = None
         try:
             partition = find_partition(self._call.broker, asked)
-            partition.check_replica(self._replica_id, self._epoch, asked.leader_epoch)
+            partition.check_replica(self.replica_id, self._epoch, asked.leader_epoch)
             if asked.last_fetched_epoch >= 0:
                 diverging = divergence(partition, asked)
             if diverging is None:
@@ -184,9 +184,9 @@ class ReplicaFetch:
         """How far the follower is."""
         broker = self._call.broker
         is_risen = partition.fetched_by(
-            self._replica_id, self._epoch, asked.offset, asked.log_start, self._call.now.monotonic
+            self.replica_id, self._epoch, asked.offset, asked.log_start, self._call.now.monotonic
         )
-        if partition.wishes_isr_change(self._replica_id):
+        if partition.wishes_isr_change(self.replica_id):
             broker.isr_changes.submit(partition)
         if is_risen:
             broker.committed(partition)

@@ -66,7 +66,7 @@ class AlterPartitionManager:
         )
         if proposal is None:
             return
-        log.info(
+        log.debug(
             "an ISR is to change: partition=%s isr=%s wished=%s",
             partition.name,
             partition.isr,
@@ -85,6 +85,7 @@ class AlterPartitionManager:
     async def _send(self) -> None:
         while self._wishes:
             wishes, self._wishes = self._wishes, {}
+            log.info("ISRs are to change: count=%d, %s", len(wishes), _in_words(wishes))
             try:
                 response = await self._broker.controller.ask(self._request(wishes))
                 if response.error_code:
@@ -155,3 +156,9 @@ class AlterPartitionManager:
                 # Others may have fallen behind or caught up meanwhile.
                 self.submit(partition)
         return left | again
+
+
+def _in_words(wishes: dict[tuple[Uuid, int], Wish]) -> str:
+    """The first of them."""
+    partition, proposal = next(iter(wishes.values()))
+    return f"first={partition.name} isr={partition.isr} wished={proposal.isr}"

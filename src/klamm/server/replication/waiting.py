@@ -18,6 +18,11 @@ from klamm.server.fetch.replica_fetch import ReplicaFetch
 from klamm.server.replication.alarm import Alarm
 from klamm.server.replication.delayed_deletion import DelayedDeletion
 
+# How long, and how often, followers are called for after a change of leaders.
+_CALL_MS = 1_000
+_CALL_AGAIN_MS = 20
+_FOR_EVER_MS = 1 << 40
+
 
 class Waiting:
     def __init__(self, clock: Clock) -> None:
@@ -28,6 +33,8 @@ class Waiting:
         self.backlogs = Backlogs()
         self.replica_fetches: Deadlines[ReplicaFetch] = Deadlines()
         self._replica_fetch_alarm = Alarm(clock, self.replica_fetches, ReplicaFetch.expire)
+        # The followers of partitions that this broker has just begun to lead, and until when they are called for.
+        self._called_for: dict[int, Ms] = {}
         self.acks = Acknowledgements()
         self._acks_alarm = Alarm(clock, self.acks.deadlines, self.acks.expire)
         self.deletions: Purgatory[DelayedDeletion] = Purgatory()
@@ -38,8 +45,17 @@ class Waiting:
         self._fetch_alarm.is_set(deadline)
 
     def park_replica_fetch(self, fetch: ReplicaFetch, deadline: Ms) -> None:
+        if self._called_for and fetch.replica_id in self._called_for:
+            deadline = min(deadline, self._next_call(fetch.replica_id))
         self.replica_fetches.set(fetch, deadline)
         self._replica_fetch_alarm.is_set(deadline)
+
+    def _next_call(self, replica_id: int) -> Ms:
+        now = self._clock.monotonic()
+        if now < self._called_for[replica_id]:
+            return now + _CALL_AGAIN_MS
+        del self._called_for[replica_id]
+        return now + _FOR_EVER_MS
 
     def park_deletion(self, deletion: DelayedDeletion, deadline: Ms) -> None:
         self.deletions.park(deletion, deletion.places(), deadline)
@@ -65,6 +81,23 @@ class Waiting:
         self.acks.committed(partition)
         self.retry_fetches(partition)
         self.backlogs.learned(partition)
+
+    def led_anew(self, partition: Partition) -> None:
+        """Nothing more is committed until its followers fetch from here.
+
+        One that follows other partitions from here has a fetch that waits, perhaps for half a second, and can name the new one
+        only in its next: so it is answered, again and again, until the follower has heard of the new leader, too.
+        """
+        if partition.leadership is None:
+            return
+        until = self._clock.monotonic() + _CALL_MS
+        for replica_id in partition.leadership.followers:
+            if replica_id not in self._called_for:
+                for fetch in [
+                    each for each in self.replica_fetches if each.replica_id == replica_id
+                ]:
+                    fetch.expire()
+            self._called_for[replica_id] = until
 
     def left(self, partition: Partition) -> None:
         """This broker does not lead it any more: who waits here is told to look elsewhere."""
