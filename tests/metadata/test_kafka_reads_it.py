@@ -15,6 +15,8 @@ from klamm.protocol.messages.create_topics import (
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
+from klamm.server.broker_lifecycle import BrokerLifecycle
+from klamm.server.loops.joining import controller_request, register_controller
 from klamm.server.loops.metadata_quorum import MetadataQuorum
 from klamm.server.storage import DataDirectories
 from klamm.server.world.real import real_world
@@ -32,17 +34,24 @@ async def _live(data: Path, *, topic: str) -> None:
     clock, chance = ManualClock(1_700_000_000_000), random.Random(len(topic))
     world = replace(real_world(), clock=clock, chance=chance)
     with DataDirectories.open(world, settings) as directories:
-        quorum = MetadataQuorum(
+        quorum = MetadataQuorum(world, settings, directories=directories)
+        await quorum.start()
+        known = controller_request(directories, endpoints=[], chance=chance)
+        await register_controller(quorum, known)
+        broker = BrokerLifecycle(
             world,
             settings,
             directories=directories,
+            quorum=quorum,
             endpoints=[Endpoint("PLAINTEXT", "localhost", 9092)],
         )
-        await quorum.start()
+        await broker.register()
+        await broker.unfence()
         config = CreatableTopicConfig(name="retention.ms", value="5")
         new = CreatableTopic(name=topic, num_partitions=2, replication_factor=1, configs=[config])
         request = CreateTopicsRequest(topics=[new])
         await quorum.controller.ask(request)
+        await broker.leave()
         await quorum.close()
 
 
