@@ -59,7 +59,15 @@ class Process:
 
 
 class Life:
-    def __init__(self, seed: int, level: int, *, is_elr_enabled: bool, min_isr: int) -> None:
+    def __init__(
+        self,
+        seed: int,
+        level: int,
+        *,
+        is_elr_enabled: bool,
+        min_isr: int,
+        is_unclean_enabled: bool = False,
+    ) -> None:
         self.chance = random.Random(seed)
         self.min_isr = min_isr
         self.is_elr_enabled = is_elr_enabled
@@ -77,6 +85,7 @@ class Life:
                 "listeners": "CONTROLLER://:9093",
                 "controller.quorum.voters": "9@localhost:9093",
                 "min.insync.replicas": str(min_isr),
+                "unclean.leader.election.enable": str(is_unclean_enabled).lower(),
             }
         )
         self.controller = Controller(image, self.settings, self.chance, self.at)
@@ -385,3 +394,18 @@ def test_no_clean_leader_ever_lacks_what_was_committed(seed, level, is_elr_enabl
         (partition,) = topic.partitions
         assert partition.leader != -1
         assert set(partition.isr) == set(partition.replicas)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_where_unclean_elections_are_allowed_somebody_leads_as_long_as_anybody_lives(seed):
+    life = Life(seed, 30, is_elr_enabled=True, min_isr=2, is_unclean_enabled=True)
+
+    for _ in range(150):
+        life.step()
+        for topic in life.image.topics_by_name.values():
+            (partition,) = topic.partitions
+            # Who is only on its way in has nothing: it is not asked before the next round of elections.
+            old = [each for each in partition.replicas if each not in partition.adding]
+            brokers = (life.image.brokers.get(each) for each in old)
+            if any(each is not None and each.is_active for each in brokers):
+                assert partition.leader != -1
