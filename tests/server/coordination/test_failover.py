@@ -109,6 +109,37 @@ def test_a_group_whose_coordinator_dies_goes_on(protocol: str) -> None:
     assert cluster.run(work) == [b"before"] * 6 + [b"after"] * 6
 
 
+def test_commits_go_on_while_their_coordinator_moves_from_broker_to_broker() -> None:
+    cluster = a_cluster()
+
+    async def work() -> tuple[int, int, set[int]]:
+        await create_topic(cluster)
+        coordinators: set[int] = set()
+        is_over = False
+
+        async def commit() -> int:
+            offset = 0
+            async with consumer_of(cluster, group_id="g") as consumer:
+                consumer.assign([P0])
+                while not is_over:
+                    offset += 1
+                    await consumer.commit({P0: CommittedOffset(offset)})
+            return offset
+
+        committing = asyncio.get_running_loop().create_task(commit())
+        await cluster.until(lambda: OFFSETS_TOPIC in cluster.nodes[1].broker.image.topics_by_name)
+        for _ in range(2):
+            coordinators.add(coordinator_of(cluster, "g"))
+            await cluster.restart(coordinator_of(cluster, "g"))
+            await cluster.until(lambda: _is_whole(cluster, OFFSETS_TOPIC))
+        is_over = True
+        return await committing, await committed_of(cluster, "g"), coordinators
+
+    last, found, coordinators = cluster.run(work)
+    assert (found, len(coordinators)) == (last, 2)
+    assert not cluster.simulation.loop.complaints
+
+
 @pytest.mark.parametrize("state", [State.ONGOING, State.PREPARE_COMMIT, State.PREPARE_ABORT])
 def test_a_transaction_whose_coordinator_dies_is_ended_by_the_next_as_its_producer_says(
     state: State,
