@@ -31,6 +31,8 @@ def in_trouble(quorum: Quorum, steps: int) -> None:
             quorum.loss = chance.choice([0.0, 0.0, 0.1, 0.3])
         elif fault < 0.65:
             quorum.longest_delay = chance.choice([2, 20, 200, 800])
+        elif fault < 0.75 and victim in quorum.nodes:
+            quorum.snapshot(victim)
         for node in list(quorum.nodes.values()):
             if node.role is Role.LEADER and chance.random() < 0.7:
                 quorum.propose(node, chance.randint(1, 3))
@@ -148,3 +150,25 @@ def test_a_leader_that_resigns_is_followed_within_a_blink():
 
     assert quorum.leader is not None
     assert quorum.leader is not old
+
+
+def test_whoever_is_behind_the_beginning_of_the_log_is_given_a_snapshot():
+    quorum = Quorum(7, voters=3, observers=1)
+    quorum.run(5 * _SECOND)
+    leader = quorum.leader
+    assert leader is not None
+    away = next(n for n in quorum.ids if n != leader.me.id)
+    quorum.crash(away)
+    for _ in range(50):
+        quorum.propose(leader, 3)
+        quorum.run(quorum.now + 50)
+    quorum.run(quorum.now + _SECOND)
+    quorum.stores[leader.me.id].take_snapshot(leader.high_watermark)
+    quorum.stores[leader.me.id].clean()
+
+    quorum.start(away)
+    quorum.run(quorum.now + 10 * _SECOND)
+
+    assert quorum.nodes[away].high_watermark == leader.high_watermark
+    assert quorum.stores[away].start_offset > 0
+    assert quorum.leader is leader

@@ -4,7 +4,9 @@ Everything comes from one seed. `Ledger` is the judge: it sees every step.
 """
 
 import heapq
+from ast import literal_eval
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from random import Random
 
@@ -13,14 +15,22 @@ from klamm.base.ids import OffsetAndEpoch
 from klamm.protocol.records.batch import read_header
 from klamm.protocol.records.reader import read_records
 from klamm.raft.election_state import ElectionState, dump, parse
-from klamm.raft.messages import Address, Fetch, FetchAnswer, ReplicaKey, Send
+from klamm.raft.messages import (
+    Address,
+    Fetch,
+    FetchAnswer,
+    ReplicaKey,
+    Send,
+    SnapshotAnswer,
+)
 from klamm.raft.node import RaftNode
 from klamm.raft.ready import Batch, Ready
 from klamm.raft.roles import Role
-from klamm.raft.voters import VoterHistory, VoterSet
+from klamm.raft.voters import VoterHistory, VoterRecords, VoterSet
 
 _FETCH_WAIT_MS = 500
 _PIECE = 4096
+_SNAPSHOT_PIECE = 700
 
 
 class Store:
@@ -32,19 +42,32 @@ class Store:
         # How many of them the judge has seen committed: it need not read them again.
         self.judged = 0
         self.election = dump(ElectionState())
+        # Where the log begins: behind the snapshot of that place, if there is one.
+        self.start = OffsetAndEpoch(0, 0)
+        # What was committed up to there, as (epoch, value).
+        self.snapshots: dict[OffsetAndEpoch, list[tuple[int, bytes]]] = {}
+        self.part = b""
 
-    start_offset = 0
-    earliest_snapshot = None
-    newest_snapshot = None
+    @property
+    def start_offset(self) -> int:
+        return self.start.offset
+
+    @property
+    def earliest_snapshot(self) -> OffsetAndEpoch | None:
+        return min(self.snapshots, default=None)
+
+    @property
+    def newest_snapshot(self) -> OffsetAndEpoch | None:
+        return max(self.snapshots, default=None)
 
     @property
     def end(self) -> OffsetAndEpoch:
         if not self.batches:
-            return OffsetAndEpoch(0, 0)
+            return self.start
         return OffsetAndEpoch(self.batches[-1].end_offset, self.batches[-1].epoch)
 
     def end_of_epoch(self, epoch: int) -> OffsetAndEpoch:
-        found = OffsetAndEpoch(0, 0)
+        found = OffsetAndEpoch(self.start.offset, min(epoch, self.start.epoch))
         for batch in self.batches:
             if batch.epoch > epoch:
                 break
@@ -52,7 +75,8 @@ class Store:
         return found
 
     def epoch_before(self, offset: int) -> int:
-        return max((b.epoch for b in self.batches if b.base_offset < offset), default=0)
+        below = (b.epoch for b in self.batches if b.base_offset < offset)
+        return max(below, default=self.start.epoch)
 
     def truncate(self, offset: int) -> None:
         self.batches = [each for each in self.batches if each.end_offset <= offset]
@@ -63,6 +87,37 @@ class Store:
     def read(self, offset: int, high: int = 1 << 60) -> bytes:
         found = [bytes(b.data) for b in self.batches if offset <= b.base_offset < high]
         return b"".join(found)[:_PIECE] if found else b""
+
+    def take_snapshot(self, high_watermark: int) -> None:
+        """Of what is committed, from the snapshot before and the log behind it."""
+        newest = self.newest_snapshot
+        state = list(self.snapshots[newest]) if newest is not None else []
+        at = newest or OffsetAndEpoch(0, 0)
+        for batch in self.batches:
+            if at.offset <= batch.base_offset and batch.end_offset <= high_watermark:
+                state += [(batch.epoch, each.value or b"") for each in read_records(batch.data)]
+                at = OffsetAndEpoch(batch.end_offset, batch.epoch)
+        if at.offset:
+            self.snapshots[at] = state
+
+    def clean(self) -> None:
+        """Only the newest snapshot stays, and the log behind it."""
+        newest = self.newest_snapshot
+        if newest is None:
+            return
+        self.snapshots = {newest: self.snapshots[newest]}
+        gone = sum(1 for each in self.batches if each.end_offset <= newest.offset)
+        del self.batches[:gone]
+        self.synced -= gone
+        self.judged = max(0, self.judged - gone)
+        self.start = max(self.start, newest)
+
+    def begin_at(self, at: OffsetAndEpoch, state: list[tuple[int, bytes]]) -> None:
+        """A snapshot of the leader's takes the place of everything."""
+        self.snapshots = {at: state}
+        self.start = at
+        self.batches.clear()
+        self.synced = self.judged = 0
 
     def crash(self, chance: Random) -> None:
         """What was not synced is gone, or some of it is not."""
@@ -199,11 +254,38 @@ class Quorum:
             store.batches.append(batch)
         if ready.append:
             self._later(self.chance.randint(1, 10), node_id, lambda: self._sync(node_id))
+        if ready.snapshot is not None:
+            self._take_piece(node_id, ready.snapshot)
         for send in ready.send:
             self._send(node_id, send)
         self.ledger.look(node, store)
         self._answer_parked(node_id)
         self._alarm(node_id)
+
+    def snapshot(self, node_id: int) -> None:
+        """As a node takes one now and then; it may drop what is older."""
+        store = self.stores[node_id]
+        store.take_snapshot(self.nodes[node_id].high_watermark)
+        if self.chance.random() < 0.7:
+            store.clean()
+
+    def _take_piece(self, node_id: int, piece: SnapshotAnswer) -> None:
+        store, node = self.stores[node_id], self.nodes[node_id]
+        assert node.role is not Role.LEADER
+        store.part = store.part[: piece.position] + bytes(piece.data)
+        if len(store.part) < piece.size:
+            self._do(node_id, node.snapshot_written(self.now))
+            return
+        state = literal_eval(store.part.decode())
+        delay = self.chance.choice([1, 50, 5_000])
+        self._later(delay, node_id, lambda: self._load(node_id, piece.snapshot, state))
+
+    def _load(self, node_id: int, at: OffsetAndEpoch, state: list[tuple[int, bytes]]) -> None:
+        assert state == self.ledger.committed[: at.offset], "a snapshot says something else"
+        if not self.nodes[node_id].is_loading(at):
+            return
+        self.stores[node_id].begin_at(at, state)
+        self._do(node_id, self.nodes[node_id].snapshot_loaded(at, VoterRecords(), self.now))
 
     def _alarm(self, node_id: int) -> None:
         node = self.nodes[node_id]
@@ -258,8 +340,18 @@ class Quorum:
             self._parked[node_id].append((send, deadline, reply))
             self._later(_FETCH_WAIT_MS, node_id, lambda: self._answer_parked(node_id))
             self._answer_parked(node_id)
+        elif isinstance(answer, SnapshotAnswer) and answer.error is ErrorCode.NONE:
+            reply(self._piece(node_id, answer))
         else:
             reply(answer)
+
+    def _piece(self, node_id: int, answer: SnapshotAnswer) -> SnapshotAnswer:
+        state = self.stores[node_id].snapshots.get(answer.snapshot)
+        if state is None:
+            return replace(answer, error=ErrorCode.SNAPSHOT_NOT_FOUND)
+        data = repr(state).encode()
+        piece = data[answer.position : answer.position + _SNAPSHOT_PIECE]
+        return replace(answer, data=piece, size=len(data))
 
     def _answer_parked(self, node_id: int) -> None:
         parked, self._parked[node_id] = self._parked[node_id], []
@@ -267,13 +359,8 @@ class Quorum:
         for send, deadline, reply in parked:
             fetch = send.request
             assert isinstance(fetch, Fetch)
-            ready = node.receive(fetch, self.now)
-            answer = ready.answer
-            assert isinstance(answer, FetchAnswer)
-            for each in ready.send:
-                self._send(node_id, each)
-            self.ledger.look(node, store)
-            if answer.error is ErrorCode.NONE and answer.diverging is None:
+            answer = node.look(fetch)
+            if answer.error is ErrorCode.NONE and answer.diverging is answer.snapshot is None:
                 records = store.read(fetch.log_end.offset)
                 is_news = records or answer.high_watermark > fetch.high_watermark
                 if not is_news and self.now < deadline:

@@ -248,6 +248,11 @@ class RaftNode:
             self.state.timeout_at = now + self.timing.fetch_timeout
         return self._done(now)
 
+    def is_loading(self, snapshot: OffsetAndEpoch) -> bool:
+        """Whether it is still wanted. A new leader may have more use for the log that is here, which has grown since."""
+        state = self.state
+        return isinstance(state, Follower) and state.is_loading and state.snapshot == snapshot
+
     def snapshot_loaded(self, snapshot: OffsetAndEpoch, records: VoterRecords, now: Ms) -> Ready:
         """It is on disk, and the log is empty and begins behind it."""
         self.replica.restart(snapshot, records)

@@ -143,6 +143,7 @@ class SimulatedQuorum:
         self.hosts: dict[int, QuorumHost] = {}
         self._texts = {name.replace("_", "."): text for name, text in settings.items()}
         self._written = 0
+        self.acknowledged: list[str] = []
         # Where the controllers listen, if not where all do.
         self.ports: dict[int, int] = {}
 
@@ -201,6 +202,29 @@ class SimulatedQuorum:
         self.machine(node_id).kill()
         self.hosts.pop(node_id)
 
+    def power_off(self, node_id: int) -> None:
+        """What was not synced may be lost."""
+        self.machine(node_id).power_off()
+        self.hosts.pop(node_id)
+
+    def try_to_write(self, node_id: int) -> None:
+        """Without waiting; `acknowledged` has it when it is committed."""
+        host, process = self.hosts[node_id], self.machine(node_id).process
+        assert process is not None
+
+        async def propose() -> None:
+            if not host.raft.is_leader or host.failure is not None:
+                return
+            self._written += 1
+            name, epoch = f"k{self._written}", host.raft.epoch
+            end = host.driver.propose([_record(name)])
+            while host.published < end and host.raft.epoch == epoch and host.raft.is_leader:
+                await asyncio.sleep(0.01)
+            if host.published >= end and host.raft.epoch == epoch and host.raft.is_leader:
+                self.acknowledged.append(name)
+
+        self.simulation.loop.spawn(process, propose())
+
     async def ask_leader(self, request: object) -> Any:
         """Over the network, as a tool does."""
         assert self.leader is not None
@@ -232,10 +256,7 @@ class SimulatedQuorum:
             end = 0
             for _ in range(count):
                 self._written += 1
-                record = ConfigRecord(
-                    resource_type=_TOPIC, resource_name="t", name=f"k{self._written}", value="v"
-                )
-                end = leader.driver.propose([framing.encode(record, _LEVEL)])
+                end = leader.driver.propose([_record(f"k{self._written}")])
             return end
 
         end = await self.simulation.loop.spawn(process, propose())
@@ -248,6 +269,9 @@ class SimulatedQuorum:
     def all_have_all(self) -> bool:
         return all(host.values == self.written for host in self.hosts.values())
 
+    async def passes(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
     async def until(self, condition: Callable[[], bool], seconds: float = 60.0) -> float:
         """Returns after how many seconds it holds."""
         began = self.simulation.loop.time()
@@ -255,3 +279,8 @@ class SimulatedQuorum:
             while not condition():
                 await asyncio.sleep(0.005)
         return self.simulation.loop.time() - began
+
+
+def _record(name: str) -> bytes:
+    record = ConfigRecord(resource_type=_TOPIC, resource_name="t", name=name, value="v")
+    return framing.encode(record, _LEVEL)

@@ -28,6 +28,7 @@ from klamm.raft.messages import (
 from klamm.raft.node import RaftNode
 from klamm.raft.ready import Ready
 from klamm.raft.replica import LostCommitted
+from klamm.raft.roles import Follower
 from klamm.raft.voters import VoterSet
 from klamm.server.loops.metadata_log import MetadataLog
 from klamm.server.quorum.requests import Terms
@@ -84,6 +85,7 @@ class RaftDriver:
         self._on_snapshot: Callable[[Received], None] | None = None
         self._fetches = WaitingFetches(raft, store)
         self._loading: asyncio.Task[None] | None = None
+        self._next_piece: SnapshotAnswer | None = None
         self._worker = world.workers.worker("klamm-metadata")
         self._round: asyncio.Task[None] | None = None
         self._idle_sync: asyncio.TimerHandle | None = None
@@ -329,10 +331,14 @@ class RaftDriver:
     # Snapshots of the leader's
 
     def _take_piece(self, piece: SnapshotAnswer) -> None:
+        if self._loading is not None:
+            # Of another one, or of the same again: first that one, which is perhaps not wanted any more.
+            self._next_piece = piece
+            return
         self._store.files.write_piece(piece)
         if piece.position + len(piece.data) < piece.size:
             self._do(self.raft.snapshot_written(self._clock.monotonic()))
-        elif self._loading is None:
+        else:
             self._loading = asyncio.get_running_loop().create_task(self._load(piece))
             self._loading.add_done_callback(self._loaded)
 
@@ -346,6 +352,9 @@ class RaftDriver:
             files.drop_part()
             self._react(self.raft.snapshot_refused(self._clock.monotonic()))
             return
+        if not self.raft.is_loading(received.at):
+            files.drop_received(received.at)
+            return
         self._cuts += 1
         self._store.restart_at(received.at, self._clock.now())
         now = self._clock.monotonic()
@@ -356,7 +365,14 @@ class RaftDriver:
 
     def _loaded(self, ended: asyncio.Task[None]) -> None:
         self._loading = None
-        self._fail_if(ended)
+        piece, self._next_piece = self._next_piece, None
+        if not self._fail_if(ended) and piece is not None and self._waits_for(piece):
+            self._react(Ready(snapshot=piece))
+
+    def _waits_for(self, piece: SnapshotAnswer) -> bool:
+        state = self.raft.state
+        is_wanted = isinstance(state, Follower) and state.snapshot == piece.snapshot
+        return is_wanted and not self._is_closed
 
     # Making it safe
 

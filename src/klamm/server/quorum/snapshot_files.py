@@ -33,13 +33,14 @@ class Received(NamedTuple):
 class SnapshotFiles:
     """`ids` are those on disk, oldest first."""
 
-    __slots__ = ("_directory", "_disk", "_part", "_pinned_until", "ids")
+    __slots__ = ("_directory", "_disk", "_part", "_part_path", "_pinned_until", "ids")
 
     def __init__(self, disk: Disk, directory: str) -> None:
         self._disk = disk
         self._directory = directory
         self._pinned_until: dict[OffsetAndEpoch, Ms] = {}
         self._part: File | None = None
+        self._part_path = ""
         names = disk.listdir(directory)
         for name in names:
             # A crash, ours or Kafka's, while a snapshot was being written.
@@ -89,10 +90,12 @@ class SnapshotFiles:
     # What this node follows
 
     def write_piece(self, piece: SnapshotAnswer) -> None:
+        path = self.path(piece.snapshot) + _PART
         if piece.position == 0 or self._part is None:
             self.drop_part()
-            self._part = self._disk.open(self.path(piece.snapshot) + _PART, create=True)
+            self._part, self._part_path = self._disk.open(path, create=True), path
             self._part.truncate(0)
+        assert path == self._part_path
         self._part.pwrite(piece.data, piece.position)
 
     def receive(self, at: OffsetAndEpoch, cluster_id: str) -> Received:
@@ -112,6 +115,14 @@ class SnapshotFiles:
         if self._part is not None:
             self._part.close()
             self._part = None
+            if self._disk.exists(self._part_path):
+                self._disk.remove(self._part_path)
+
+    def drop_received(self, at: OffsetAndEpoch) -> None:
+        """It came too late to be of use."""
+        self.drop_part()
+        if at not in self.ids:
+            self._disk.remove(self.path(at))
 
 
 def voters_in(data: bytes) -> VoterRecords:
