@@ -46,8 +46,8 @@ setup: .venv/.ready ## prepare .venv and nothing else
 	echo "klamm could not fetch uv; it needs the network, and pip or venv for $(PYTHON); on Debian: apt-get install python3-venv" >&2; exit 1
 
 .PHONY: test
-test: setup ## every test but those that need foreign clients, a real Kafka or Spark
-	@$(BIN)/pytest -n 3 -m "not compat and not oracle and not spark"
+test: setup ## every test but those that need foreign clients, a real Kafka, Spark or clusters of processes
+	@$(BIN)/pytest -n 3 -m "not compat and not oracle and not spark and not cluster"
 
 # File by file and in order: the long ones come early. Each worker has one session for all its files. PySpark leaves
 # sockets to the garbage collector, which comes at any time.
@@ -61,8 +61,8 @@ spark: setup ## pipelines on a real Spark
 WAITING_WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
 
 .PHONY: foreign
-foreign: setup ## oracle and compat in one go
-	@$(BIN)/pytest $(WAITING_WORKERS) -m "oracle or compat"
+foreign: setup ## oracle, compat and cluster in one go
+	@$(BIN)/pytest $(WAITING_WORKERS) -m "oracle or compat or cluster"
 
 .PHONY: oracle
 oracle: setup ## klamm's bytes and answers against Java's serializers and a real Apache Kafka
@@ -71,6 +71,10 @@ oracle: setup ## klamm's bytes and answers against Java's serializers and a real
 .PHONY: compat
 compat: setup ## real clients against klamm: Python, Java, C, JavaScript, Go
 	@$(BIN)/pytest $(WAITING_WORKERS) -m compat
+
+.PHONY: cluster
+cluster: setup ## clusters of real processes: who dies, who takes over, what is lost
+	@$(BIN)/pytest $(WAITING_WORKERS) -m cluster
 
 .PHONY: lint
 lint: setup ## format, lint and types

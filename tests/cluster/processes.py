@@ -1,18 +1,27 @@
 """A cluster of real processes on this machine, and a client that writes down what it was promised."""
 
+import asyncio
 import socket
 import time
-from collections.abc import Callable, Mapping
-from functools import cached_property
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from signal import SIGCONT, SIGKILL, SIGSTOP
 from typing import Any, TypeVar
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
 
+from klamm.base.errors import ApiError
 from klamm.cli.cluster.local import HOST, LocalCluster
+from klamm.client import Admin
+from klamm.client.connection import connect
+from klamm.client.environment import Address, Environment
+from klamm.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
 from support.patience import eventually
 
 T = TypeVar("T")
@@ -58,6 +67,7 @@ class RealCluster:
             "transaction.state.log.num.partitions": 3,
             **(settings or {}),
         }
+        self._paused: set[int] = set()
         port = free_ports(len(roles))
         self.local = LocalCluster.create(home / "cluster", roles=roles, port=port, settings=texts)
 
@@ -81,9 +91,11 @@ class RealCluster:
             self.local.signal(self.local.node(each), SIGKILL)
 
     def pause(self, node: int) -> None:
+        self._paused.add(node)
         self.local.signal(self.local.node(node), SIGSTOP)
 
     def resume(self, node: int) -> None:
+        self._paused.discard(node)
         self.local.signal(self.local.node(node), SIGCONT)
 
     def destroy(self) -> None:
@@ -96,9 +108,14 @@ class RealCluster:
 
     # As clients see it
 
-    @cached_property
-    def admin(self) -> AdminClient:
-        return AdminClient({"bootstrap.servers": self.bootstrap, **QUICK})
+    def asks(self, work: Callable[[Admin], Awaitable[T]]) -> T:
+        """Something of an administrator."""
+
+        async def ask() -> T:
+            async with Admin(self.bootstrap) as admin:
+                return await work(admin)
+
+        return asyncio.run(ask())
 
     def create_topic(
         self,
@@ -111,20 +128,19 @@ class RealCluster:
     ) -> None:
         texts = {key.replace("_", "."): str(value) for key, value in configs.items()}
         if placed is None:
-            topic = NewTopic(name, partitions, replicas, config=texts)
+            made = {"partitions": partitions, "replication_factor": replicas}
         else:
-            topic = NewTopic(name, len(placed), replica_assignment=placed, config=texts)
-        self.admin.create_topics([topic])[name].result(30)
+            made = {"replicas": dict(enumerate(placed))}
+        self.asks(lambda admin: admin.topics.create(name, configs=texts, **made))
         until(lambda: self.state(name, 0) is not None)
 
     def state(self, topic: str, partition: int) -> tuple[int, tuple[int, ...]] | None:
-        """Leader and ISR, as whoever answers knows them."""
-        try:
-            found = self.admin.list_topics(topic, timeout=5).topics[topic]
-        except Exception:  # noqa: BLE001 - nobody answers: ask again
-            return None
-        each = found.partitions.get(partition)
-        return None if each is None else (each.leader, tuple(sorted(each.isrs)))
+        """Leader and ISR, as the first node knows them that lives and answers."""
+        for node in self.local.brokers:
+            if node.pid is not None and node.id not in self._paused:
+                with suppress(ApiError, TimeoutError):
+                    return asyncio.run(_state(Address(HOST, node.port), topic, partition))
+        return None
 
     def leader(self, topic: str, partition: int = 0) -> int:
         def look() -> int | None:
@@ -142,6 +158,22 @@ class RealCluster:
             return state is not None and len(state[1]) == size
 
         until(look, seconds=60)
+
+
+async def _state(
+    address: Address, topic: str, partition: int
+) -> tuple[int, tuple[int, ...]] | None:
+    connection = await connect(address, Environment(), client_id="looker", timeout_ms=2000)
+    try:
+        asked = [MetadataRequestTopic(name=topic)]
+        request = MetadataRequest(topics=asked, allow_auto_topic_creation=False)
+        found = await connection.ask(request, MetadataResponse, timeout_ms=2000, at_most=12)
+    finally:
+        connection.close()
+    for each in found.topics[0].partitions:
+        if each.partition_index == partition:
+            return each.leader_id, tuple(sorted(each.isr_nodes))
+    return None
 
 
 def until(look: Callable[[], T | None], *, seconds: float = 30.0) -> T:
