@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+
+from klamm.base.errors import ErrorCode
 from klamm.base.ids import TopicPartition
 from klamm.client import (
     Admin,
@@ -11,6 +14,9 @@ from klamm.client import (
     Producer,
     ProducerSettings,
 )
+from klamm.protocol.messages.describe_cluster import DescribeClusterRequest
+from klamm.protocol.messages.find_coordinator import FindCoordinatorRequest
+from klamm.server.peers.channel import PeerChannel
 from klamm.testing.cluster import SimulatedCluster
 from klamm.testing.world import Simulation
 
@@ -118,3 +124,55 @@ def test_an_idempotent_producer_gets_an_id_from_any_broker() -> None:
         return len(ids)
 
     assert cluster.run(work) == 3
+
+
+def test_a_topic_of_the_coordinators_that_has_too_few_brokers_is_created_when_there_are_enough() -> (
+    None
+):
+    cluster = SimulatedCluster(
+        Simulation(1), nodes=3, roles="xbb", settings={"offsets.topic.replication.factor": 3}
+    )
+
+    async def work() -> list[int]:
+        world = cluster.simulation.machine("client").world
+        channel = PeerChannel(world, cluster.name_of(1), 9092, client_id="client")
+        request = FindCoordinatorRequest(key_type=0, coordinator_keys=["g"])
+        codes = [(await channel.ask(request)).coordinators[0].error_code]
+        await cluster.start(3)
+        codes.append((await channel.ask(request)).coordinators[0].error_code)
+        channel.close()
+        return codes
+
+    async def with_two() -> list[int]:
+        await asyncio.gather(cluster.start(1), cluster.start(2))
+        return await work()
+
+    cluster.simulation.machine("client").environment()
+    codes = cluster.simulation.loop.run(asyncio.wait_for(with_two(), 1_000))
+    assert codes == [ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NONE]
+
+
+def test_each_broker_tells_of_all_and_the_controllers_listener_of_controllers() -> None:
+    cluster = a_cluster()
+
+    def know_all() -> bool:
+        images = [node.broker.image for node in cluster.nodes.values()]
+        return all(
+            len(image.controllers) == 3 and not any(b.is_fenced for b in image.brokers.values())
+            for image in images
+        )
+
+    async def work() -> None:
+        await cluster.until(know_all)
+        world = cluster.simulation.machine("client").world
+        for node_id in cluster.ids:
+            for port, kind in ((9092, 1), (9093, 2)):
+                channel = PeerChannel(world, cluster.name_of(node_id), port, client_id="client")
+                found = await channel.ask(DescribeClusterRequest(endpoint_type=kind))
+                ports = {each.port for each in found.brokers}
+                assert sorted(each.broker_id for each in found.brokers) == cluster.ids
+                assert (found.error_code, ports) == (0, {port})
+                assert found.controller_id in cluster.ids
+                channel.close()
+
+    cluster.run(work)
