@@ -2,10 +2,22 @@
 
 import pytest
 
-from klamm.base.ids import TopicPartition
+from klamm.base.errors import ErrorCode
+from klamm.base.ids import TopicPartition, Uuid
 from klamm.client import Admin, Consumer, Producer
+from klamm.client.cluster import Cluster
 from klamm.client.serializers import Bytes
+from klamm.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from klamm.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from klamm.protocol.records.builder import build_batch
+from klamm.protocol.records.reader import Record
 from klamm.replication.partition import Partition
+from klamm.replication.replica_selector import RACK_AWARE
 from klamm.testing.cluster import SimulatedCluster
 from klamm.testing.world import Simulation
 
@@ -125,3 +137,113 @@ def test_a_follower_that_is_cut_off_leaves_the_isr_and_comes_back() -> None:
         await cluster.until(lambda: ends(cluster) == [(2, 2)] * 3, seconds=1)
 
     cluster.run(work)
+
+
+# -- acks=all, asked by hand --------------------------------------------------------------------------------------------
+
+
+async def a_client(cluster: SimulatedCluster) -> Cluster:
+    client = Cluster(cluster.bootstrap, environment=cluster.environment)
+    await client.refresh([TOPIC])
+    return client
+
+
+async def produce(cluster: SimulatedCluster, client: Cluster, *, timeout_ms: int = 1000) -> int:
+    """The error code of one record with acks=all, sent to the leader."""
+    batch = build_batch([Record(timestamp=1, value=b"v")])
+    data = PartitionProduceData(index=0, records=batch)
+    topic = TopicProduceData(name=TOPIC, topic_id=topic_id(cluster), partition_data=[data])
+    request = ProduceRequest(acks=-1, timeout_ms=timeout_ms, topic_data=[topic])
+    answer = await client.ask(leader(cluster), request, ProduceResponse)
+    return int(answer.responses[0].partition_responses[0].error_code)
+
+
+def cut_off_followers(cluster: SimulatedCluster) -> None:
+    """From the leader of the partition. The controller still hears them."""
+    first = leader(cluster)
+    others = [cluster.name_of(each) for each in cluster.ids if each != first]
+    cluster.simulation.network.cut([cluster.name_of(first)], others)
+
+
+def test_who_waits_for_followers_in_vain_is_told_after_its_timeout() -> None:
+    cluster = a_cluster()
+
+    async def work() -> None:
+        await create(cluster)
+        client = await a_client(cluster)
+        assert await produce(cluster, client) == ErrorCode.NONE
+        cut_off_followers(cluster)
+        began = cluster.simulation.loop.time()
+        assert await produce(cluster, client, timeout_ms=700) == ErrorCode.REQUEST_TIMED_OUT
+        assert 0.7 <= cluster.simulation.loop.time() - began < 0.8
+        client.close()
+
+    cluster.run(work)
+
+
+def test_with_too_few_in_sync_nothing_is_appended() -> None:
+    cluster = a_cluster()
+
+    async def work() -> None:
+        await create(cluster, min_insync_replicas="3")
+        client = await a_client(cluster)
+        assert await produce(cluster, client) == ErrorCode.NONE
+        cluster.kill(next(each for each in cluster.ids if each != leader(cluster)))
+        await cluster.until(lambda: len(isr(cluster)) == 2, seconds=5)
+        assert await produce(cluster, client) == ErrorCode.NOT_ENOUGH_REPLICAS
+        assert [end for _, end in ends(cluster)] == [1, 1]
+        client.close()
+
+    cluster.run(work)
+
+
+def test_deleted_records_are_deleted_on_all_replicas_before_it_is_said() -> None:
+    cluster = a_cluster()
+
+    async def work() -> None:
+        await create(cluster)
+        async with a_producer(cluster) as producer:
+            for _ in range(5):
+                await producer.send_and_wait(TOPIC, b"v")
+        async with Admin(cluster.bootstrap, environment=cluster.environment) as admin:
+            assert await admin.records.delete({P0: 3}) == {P0: 3}
+        starts = [replica_on(cluster, each) for each in cluster.ids]
+        assert [each.log.start_offset for each in starts if each is not None] == [3, 3, 3]
+
+    cluster.run(work)
+
+
+def test_a_consumer_is_sent_to_the_follower_in_its_rack_and_reads_there() -> None:
+    cluster = SimulatedCluster(
+        Simulation(1),
+        settings={"replica.selector.class": RACK_AWARE},
+        of_node=lambda node_id: {"broker.rack": f"rack{node_id}"},
+    )
+
+    async def work() -> None:
+        await create(cluster)
+        async with a_producer(cluster) as producer:
+            await producer.send_and_wait(TOPIC, b"v")
+        await cluster.until(lambda: ends(cluster) == [(1, 1)] * 3, seconds=1)
+        near = next(each for each in cluster.ids if each != leader(cluster))
+        client = await a_client(cluster)
+        asked = FetchPartition(partition=0, partition_max_bytes=1000)
+        request = FetchRequest(
+            min_bytes=1,
+            rack_id=f"rack{near}",
+            topics=[FetchTopic(topic_id=topic_id(cluster), partitions=[asked])],
+        )
+
+        told = (
+            (await client.ask(leader(cluster), request, FetchResponse)).responses[0].partitions[0]
+        )
+        assert (told.preferred_read_replica, bool(told.records)) == (near, False)
+        read = (await client.ask(near, request, FetchResponse)).responses[0].partitions[0]
+        assert (read.error_code, read.high_watermark, bool(read.records)) == (0, 1, True)
+        client.close()
+
+    cluster.run(work)
+
+
+def topic_id(cluster: SimulatedCluster) -> Uuid:
+    return cluster.nodes[1].broker.image.topics_by_name[TOPIC].topic_id

@@ -342,10 +342,11 @@ class Connection(asyncio.BufferedProtocol):
                     self._send(answer[0])
                     return
                 self._queue(answer)
-            elif isinstance(answer, Pending):
-                self._line_up(answer)
             elif isinstance(answer, Parked):
-                self._blocked |= WAITING
+                if isinstance(answer, Pending):
+                    self._line_up(answer)
+                else:
+                    self._blocked |= WAITING
             elif answer is not None:
                 self._queue(answer)
             if self._blocked and self._blocked != PIPELINED:
