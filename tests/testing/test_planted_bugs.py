@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from klamm.base.errors import ErrorCode
 from klamm.log.compaction.batch_filter import BatchFilter
 from klamm.log.state.producers import ProducerStates
 from klamm.replication.partition import Partition
 from klamm.server.broker import Broker
-from klamm.server.coordination.markers import MarkerWriter
+from klamm.server.coordination import markers
 from klamm.server.coordination.partition_log import PartitionLog
 from klamm.testing.scenarios.one_node import Plan, run_one_node
 
@@ -25,12 +26,15 @@ def repetitions_that_are_written_again(patch: pytest.MonkeyPatch) -> None:
 
 
 def markers_that_forget_a_partition(patch: pytest.MonkeyPatch) -> None:
-    written = MarkerWriter._is_written
+    write = markers.write_marker
 
-    def forgetful(self, name, ending, epoch):
-        return name.partition == 1 or written(self, name, ending, epoch)
+    def forgetful(broker, name, *what, told, **more):
+        if name.partition == 1:
+            told(ErrorCode.NONE)
+        else:
+            write(broker, name, *what, told=told, **more)
 
-    patch.setattr(MarkerWriter, "_is_written", forgetful)
+    patch.setattr(markers, "write_marker", forgetful)
 
 
 def open_transactions_that_can_be_seen(patch: pytest.MonkeyPatch) -> None:
