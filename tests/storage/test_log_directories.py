@@ -146,18 +146,47 @@ def test_recovery_points_move_only_with_what_was_synced() -> None:
     directory = a_directory()
     log = open_log(directory)
     append(log, 5)
-    assert directory.new_recovery_points() is not None
-    assert directory.recovery_points == {ORDERS: 0}
+    assert directory.new_recovery_points() is None
 
-    flush = log.begin_flush()
-    assert flush is not None
-    flush.run()
-    log.end_flush(flush)
+    sync(log)
 
     checkpoint = directory.new_recovery_points()
     assert checkpoint is not None
     checkpoint.write()
     assert read_offsets(directory.disk, f"{PATH}/{RECOVERY_POINTS}") == {ORDERS: 5}
+
+
+def sync(log: Log) -> None:
+    flush = log.begin_flush()
+    assert flush is not None
+    flush.run()
+    log.end_flush(flush)
+
+
+def test_a_log_that_was_emptied_has_no_recovery_point() -> None:
+    """Zero would mean that nobody knows, and a hole that a crash leaves in it would pass for compaction."""
+    directory = a_directory()
+    log = open_log(directory)
+    append(log, 5)
+    sync(log)
+    directory.new_recovery_points()
+
+    log.truncate_to(0)
+
+    checkpoint = directory.new_recovery_points()
+    assert checkpoint is not None
+    assert checkpoint.offsets == {}
+
+
+def test_a_recovery_point_that_another_broker_did_not_know_stays_unknown() -> None:
+    disk = a_disk()
+    disk.mkdir(f"{PATH}/{ORDERS}")
+    write_offsets(disk, f"{PATH}/{RECOVERY_POINTS}", {ORDERS: 0})
+    directory = a_directory(disk)
+    open_log(directory)
+
+    assert directory.new_recovery_points() is None
+    assert directory.recovery_points == {ORDERS: 0}
 
 
 def test_log_starts_are_listed_only_where_the_file_names_do_not_tell() -> None:

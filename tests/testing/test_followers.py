@@ -7,6 +7,7 @@ import pytest
 from klamm.base.ids import TopicPartition
 from klamm.client import Admin, Producer, ProducerSettings
 from klamm.client.producer.settings import ALL
+from klamm.protocol.records.batch import batches
 from klamm.replication.partition import Partition
 from klamm.testing.cluster import SimulatedCluster
 from klamm.testing.world import Simulation
@@ -22,10 +23,17 @@ def replica(cluster: SimulatedCluster, node_id: int, partition: int = 0) -> Part
 
 
 def committed_bytes(cluster: SimulatedCluster, node_id: int) -> bytes:
+    """Of all segments."""
     partition = replica(cluster, node_id)
-    end = partition.high_watermark
-    found = partition.log.read(partition.log.start_offset, 1 << 30, up_to=end) if end else None
-    return b"" if found is None else found.read()
+    data, offset = b"", partition.log.start_offset
+    while offset < partition.high_watermark:
+        found = partition.log.read(offset, 1 << 30, up_to=partition.high_watermark)
+        if found is None:
+            break
+        part = found.read()
+        data += part
+        offset = [header.last_offset for header, _ in batches(part)][-1] + 1
+    return data
 
 
 def are_equal(cluster: SimulatedCluster, count: int) -> bool:

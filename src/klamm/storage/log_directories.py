@@ -201,7 +201,14 @@ class LogDirectory:
         return [Checkpoint(self.disk, f"{self.path}/{f}", self._checkpointed[f]) for f in outdated]
 
     def new_recovery_points(self) -> Checkpoint | None:
-        points = {name: log.recovery_point for name, log in self.logs.items()}
+        # A log of which nothing is safe stays off the list, as one that was made just now: zero would mean that nobody
+        # knows, as where another broker wrote it, and recovery could not tell a hole from the work of a compactor.
+        before = self.recovery_points
+        points = {
+            name: log.recovery_point
+            for name, log in self.logs.items()
+            if log.recovery_point or before.get(name) == 0
+        }
         return self._changed(RECOVERY_POINTS, points)
 
     def new_log_starts(self) -> Checkpoint | None:
