@@ -48,6 +48,7 @@ _SILENCE_MS: Ms = 1_500
 _LONGEST_HAND_OVER_MS: Ms = 30_000
 # The last word of a broker that has stopped already, to whoever may still hear it.
 _LAST_WORD_MS: Ms = 1_000
+_LAST_WORD_AGAIN_SECONDS = 0.002
 
 
 class BrokerState(IntEnum):
@@ -78,8 +79,8 @@ class BrokerLifecycle:
         self.state = BrokerState.NOT_RUNNING
         # Directories that have failed; the controller takes leaderships from what is in them.
         self.offline_directories: Callable[[], Iterable[Uuid]] = lambda: ()
-        # Hears that another process has taken this broker's number: the cluster speaks to that one from now on.
-        self.on_replaced: Callable[[], None] = lambda: None
+        # Hears that the cluster no longer counts on this process: it should end.
+        self.on_end: Callable[[], None] = lambda: None
         self._clock = world.clock
         self._all_settings = settings
         self._settings = settings.node
@@ -107,6 +108,7 @@ class BrokerLifecycle:
         deadline = self._clock.monotonic() + self._settings.registration_timeout_ms
         await self._register_until(deadline)
         self._beats = asyncio.get_running_loop().create_task(self._beat_on())
+        self._beats.add_done_callback(self._ended)
         left_ms = max(0, deadline - self._clock.monotonic())
         if not await self._quorum.reached(self._quorum.broker_epoch + 1, left_ms / 1000):
             raise CannotJoin("the metadata of the cluster could not be read in time.")
@@ -186,6 +188,14 @@ class BrokerLifecycle:
                 async with asyncio.timeout(pause):
                     await self._wanted.wait()
 
+    def _ended(self, beats: asyncio.Task[None]) -> None:
+        """Without heartbeats the broker is as good as gone, and had better know it."""
+        error = None if beats.cancelled() else beats.exception()
+        if error is not None:
+            log.critical("heartbeats have ended, which should not happen", exc_info=error)
+            self._unfenced.set()
+            self.on_end()
+
     async def _beat(self) -> float:
         """Says how long the next one may take."""
         request = BrokerHeartbeatRequest(
@@ -211,11 +221,13 @@ class BrokerLifecycle:
 
     async def _refused(self, error: ApiError) -> float:
         if error.code is ErrorCode.STALE_BROKER_EPOCH:
-            await self._register_again()
+            if self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN:
+                # Nobody counts on this broker any more.
+                self._may_go.set()
+            else:
+                await self._register_again()
             return _AGAIN_SECONDS
-        if not self._has_told_silence:
-            self._has_told_silence = True
-            log.warning("heartbeats are not answered: %s", error.message)
+        self._tell_once(error.message)
         is_final = error.code is ErrorCode.KAFKA_STORAGE_ERROR
         return self._settings.heartbeat_interval_ms / 1000 if is_final else _AGAIN_SECONDS
 
@@ -247,15 +259,19 @@ class BrokerLifecycle:
         return every
 
     async def _register_again(self) -> None:
-        log.warning(
-            "the controller does not know this broker's epoch: epoch=%s", self._quorum.broker_epoch
-        )
         if self._is_replaced:
             return
+        self._tell_once("the controller does not know this broker's epoch any more")
         try:
             await self._register(self._settings.session_timeout_ms)
         except ApiError as e:
-            log.warning("not registered: %s", self._problem(e))
+            log.debug("not registered: %s", self._problem(e))
+
+    def _tell_once(self, what: str) -> None:
+        """Until heartbeats are answered again."""
+        if not self._has_told_silence:
+            self._has_told_silence = True
+            log.warning("heartbeats are not answered: %s", what)
 
     def _follow(self, image: ClusterImage, delta: Delta) -> None:
         """Who leaves waits until all others have heard of it; and who is fenced by mistake says so."""
@@ -263,7 +279,8 @@ class BrokerLifecycle:
         incarnation_id = self._registration.incarnation_id
         if own is not None and own.incarnation_id != incarnation_id and not self._is_replaced:
             self._is_replaced = True
-            self.on_replaced()
+            log.critical("another process has registered as broker %s", self._node_id)
+            self.on_end()
         is_fenced = own is not None and own.is_fenced and self.state is BrokerState.RUNNING
         is_configured = any(
             key == (ResourceType.BROKER, str(self._node_id)) for key in delta.changed_configs
@@ -321,4 +338,6 @@ class BrokerLifecycle:
                 async with asyncio.timeout(_LAST_WORD_MS / 1000):
                     while not self._may_go.is_set() and not self._quorum.has_failed:
                         await self._beat()
+                        # Others are heard in between, be it that they have seen it, too.
+                        await asyncio.sleep(_LAST_WORD_AGAIN_SECONDS)
         self.state = BrokerState.NOT_RUNNING

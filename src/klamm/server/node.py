@@ -131,7 +131,7 @@ class Node:
             quorum=quorum,
             endpoints=[_endpoint(settings, each) for each in listeners],
         )
-        lifecycle.on_replaced = self._replaced
+        lifecycle.on_end = self._fail
         stack.push_async_callback(lifecycle.leave)
         await lifecycle.register()
         broker = Broker(
@@ -206,14 +206,10 @@ class Node:
             each.is_online for each in self.broker.replicas.directories
         ):
             log.critical("no data directory is left, this node ends")
-            self.has_failed = True
-            self.on_end()
+            self._fail()
 
-    def _replaced(self) -> None:
-        log.critical(
-            "another process has registered as broker %s, this one ends",
-            self._settings.node.node_id,
-        )
+    def _fail(self) -> None:
+        """End the process, but not as if all were well."""
         self.has_failed = True
         self.on_end()
 
