@@ -101,7 +101,8 @@ class Coordinator(Generic[ShardT]):
         self._held_alarm: asyncio.TimerHandle | None = None
         # Shards that could not write when the metadata changed, and see it later.
         self._behind: dict[int, None] = {}
-        self._is_writing = False
+        # The shard whose records are being written, and are not replayed yet.
+        self._writing: int | None = None
         # Hears of every shard that was loaded or carried something out.
         self.on_progress: Callable[[int, ShardT], None] | None = None
 
@@ -326,7 +327,7 @@ class Coordinator(Generic[ShardT]):
             if self._held_alarm is None and runtime.next_deadline is not None:
                 self._await_replicas()
             return replies
-        self._is_writing = True
+        self._writing = index
         try:
             replies = runtime.carry_out(outcome, now)
         except ApiError as e:
@@ -342,7 +343,7 @@ class Coordinator(Generic[ShardT]):
             self._reload(index)
             raise error from e
         finally:
-            self._is_writing = False
+            self._writing = None
         if not replies and runtime.next_deadline is not None:
             # The append may have committed what was written before it, when nobody listened.
             replies = list(runtime.committed())
@@ -363,10 +364,10 @@ class Coordinator(Generic[ShardT]):
 
     def committed(self, partition: Partition) -> None:
         """The high watermark of one of the topic's partitions rose."""
-        if self._is_writing:
-            # By an append of our own, which is not replayed yet. It is seen to when it is.
-            return
         index = partition.name.partition
+        if index == self._writing:
+            # By an append of our own. It is seen to when that is replayed.
+            return
         runtime = self._runtimes.get(index)
         if runtime is not None:
             self._send(runtime.committed())
