@@ -101,8 +101,6 @@ class Broker:
         self.replica_fetchers = ReplicaFetchers(self)
         self.directory_assignments = DirectoryAssignments(self)
         self.directory_moves = DirectoryMoves(self)
-        # Hears that a directory went offline: the controller should know at once.
-        self.on_directory_failed: Callable[[], None] = lambda: None
         # The log cleaner is at work on this one.
         self.compacting: Partition | None = None
         self.replicas.before_leading = self.replica_fetchers.settle
@@ -324,7 +322,6 @@ class Broker:
             partition.go_offline()
         self.replica_fetchers.follow(partitions)
         self.directory_moves.cancel_in(directory)
-        self.on_directory_failed()
         for partition in partitions:
             self.waiting.left(partition)
         self.on_directory_failed()

@@ -141,7 +141,6 @@ class Node:
             directories=[LogDirectory(world.disk, each.path, each.id) for each in data.all],
         )
         lifecycle.offline_directories = broker.offline_directories
-        broker.on_directory_failed = lifecycle.wake
         broker.on_directory_failed = self._directory_failed
         self.broker = broker
         broker.load()
