@@ -24,6 +24,7 @@ class QuorumTiming:
     @property
     def first_election(self) -> Ms:
         """How long a node that has just started looks for a leader before it asks who would vote for it."""
+        # Deviation: Kafka's nodes wait for an election timeout at least. A pre-vote disturbs nobody who hears a leader.
         return min(200, self.election_timeout)
 
     @property

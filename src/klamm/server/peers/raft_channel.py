@@ -93,6 +93,7 @@ class QuorumChannel:
         return channel
 
     def _refused(self, address: Address) -> None:
+        # Deviation: Kafka's voters wait for the fetch timeout also where nobody can answer any more.
         if address in self._nodes:
             self._on_unreachable(self._nodes[address])
 
