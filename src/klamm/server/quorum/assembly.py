@@ -119,8 +119,9 @@ def _timing(quorum: QuorumSettings) -> QuorumTiming:
 
 def _check_voters(store: MetadataLog, configured: list[int], found: list[int]) -> None:
     """Two sets of voters may elect a leader each."""
+    # Deviation: Kafka takes the new ones without a word, also where the others still have the old ones.
     if configured != found:
         raise StorageError(
             f"The voters of {store.path} are {found}, but controller.quorum.voters names {configured}: name "
-            "the same ones."
+            "the same ones. To change them, stop all nodes and remove the file quorum-state of each."
         )
