@@ -120,3 +120,59 @@ def test_a_quorum_has_a_leader_within_a_second_of_its_start(seed: int) -> None:
         await quorum.until(quorum.all_have_all)
 
     play(quorum, work)
+
+
+def test_a_leader_whose_disk_fails_says_so_and_another_one_leads() -> None:
+    quorum = SimulatedQuorum(Simulation(3), voters=3)
+
+    async def work() -> None:
+        await quorum.start()
+        await quorum.write(1)
+        broken = quorum.leader
+        assert broken is not None
+        broken_id = broken.raft.me.id
+        quorum.machine(broken_id).disk.broken = "/data"
+        quorum.try_to_write(broken_id)
+        await quorum.until(lambda: broken.failure is not None)
+        quorum.hosts.pop(broken_id)
+        # It answers nobody any more, so it is as good as silent.
+        await quorum.until(lambda: quorum.leader is not None, seconds=10)
+        await quorum.write(1)
+
+    quorum.simulation.loop.run(work())
+
+    assert not quorum.simulation.loop.complaints
+    first, second = [host.values for host in quorum.hosts.values()]
+    assert first == second
+
+
+def test_a_voter_that_finds_committed_records_missing_at_its_leader_stops_and_says_so() -> None:
+    """As after somebody gave two of three nodes empty disks: what was committed is gone, and nobody may hide that."""
+    quorum = SimulatedQuorum(Simulation(4), voters=3)
+
+    async def work() -> None:
+        await quorum.start()
+        await quorum.write(5)
+        await quorum.until(quorum.all_have_all)
+        for node_id in (1, 2):
+            quorum.kill(node_id)
+            quorum.machine(node_id).disk.rmtree("/data")
+        third = quorum.hosts[3]
+        quorum.simulation.network.cut(["node3"], ["node1", "node2"])
+        await quorum.start(1, 2)
+        await quorum.until(lambda: quorum.leader not in (None, third))
+        # So that the new epoch is above the old one.
+        for _ in range(3):
+            leader = quorum.leader
+            assert leader is not None
+            if leader.raft.epoch > third.raft.epoch:
+                break
+            node_id = leader.raft.me.id
+            quorum.kill(node_id)
+            await quorum.start(node_id)
+            await quorum.until(lambda: quorum.leader not in (None, third))
+        quorum.simulation.network.heal()
+        await quorum.until(lambda: third.failure is not None)
+        assert "committed" in str(third.failure)
+
+    quorum.simulation.loop.run(work())
