@@ -154,13 +154,21 @@ def test_later_batch_without_a_marker_is_refused(bootstrap: str) -> None:
     writer.close()
 
 
-def a_part(bootstrap: str, topic: str, batch_id: int, *, may_be_first: bool = False) -> PartWriter:
+def a_part(
+    bootstrap: str,
+    topic: str,
+    batch_id: int,
+    *,
+    may_be_first: bool = False,
+    skips_lost: bool = False,
+) -> PartWriter:
     return PartWriter(
         bootstrap=bootstrap,
         topic=topic,
         prefix=f"part-of-{topic}",
         batch_id=batch_id,
         may_be_first=may_be_first,
+        skips_lost=skips_lost,
     )
 
 
@@ -211,6 +219,32 @@ def test_part_without_a_marker_is_refused_unless_it_may_be_the_first(bootstrap: 
     with pytest.raises(MarkerLost):
         a_part(bootstrap, "part-lost", 3).write(0, records(b"a"))
     assert a_part(bootstrap, "part-lost", 3, may_be_first=True).write(0, records(b"a"))
+
+
+def test_part_that_is_skipped_leaves_a_marker_alone(bootstrap: str) -> None:
+    topics.create(bootstrap, "part-skipped")
+
+    assert not a_part(bootstrap, "part-skipped", 3, skips_lost=True).write(0, records(b"a"))
+    assert a_part(bootstrap, "part-skipped", 4).write(0, records(b"b"))
+    assert topics.committed_values(bootstrap, "part-skipped") == [b"b"]
+
+
+@pytest.mark.parametrize(
+    ("batch_id", "by_writers", "may_be"),
+    [
+        (0, {2: (None, None)}, True),
+        (5, {2: (4, None)}, False),
+        (5, {2: (5, None)}, False),
+        # Others wrote the batch before, so these have begun with this one.
+        (5, {2: (5, None), 1: (4,)}, True),
+        (5, {2: (None, None), 1: (4,)}, True),
+        (5, {2: (5, None), 1: (3,)}, False),
+    ],
+)
+def test_part_without_a_marker_may_be_the_first_where_others_wrote_before(
+    batch_id: int, by_writers: dict[int, tuple[int | None, ...]], may_be: bool
+) -> None:
+    assert Markers(by_writers).may_be_first(batch_id, writers=2) is may_be
 
 
 def test_record_that_the_topic_does_not_take_is_one_sentence(bootstrap: str) -> None:

@@ -91,8 +91,20 @@ def test_batch_whose_snapshots_are_gone_waits_for_a_decision(tables: Tables) -> 
 
     with pytest.raises(MarkerLost, match=r"batch 7 may or may not be in table lake\.default\.lost"):
         decided(LostMarker.FAIL)
-    assert [decided(each) for each in (LostMarker.SKIP, LostMarker.WRITE)] == [False, True]
+    assert decided(LostMarker.WRITE)
     assert not decided(LostMarker.FAIL)
+
+
+def test_batch_that_is_skipped_is_the_only_one(tables: Tables) -> None:
+    batch = tables.clicks(("ann", 1, "/"))
+    tables.write(TableSink(table="skip"), batch, 0, "another query")
+    sink = TableSink(table="skip", lost_marker=LostMarker.SKIP)
+
+    # Each by a run of its own.
+    told = [tables.write(sink, batch, batch_id) for batch_id in (7, 8, 8, 9)]
+
+    assert told == [False, True, False, True]
+    assert len(tables.rows(sink)) == 3
 
 
 @BOTH

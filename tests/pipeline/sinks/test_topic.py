@@ -123,8 +123,27 @@ def test_batch_that_was_cut_off_is_finished_by_as_many_writers_as_began_it(
     assert not opened(spark, place, two).write(clicks(spark, 10), 2)
 
 
+def test_first_batch_of_another_number_of_writers_may_be_cut_off(
+    spark: "SparkSession", place: Place, topic: str
+) -> None:
+    one, two = TopicSink(topic=topic, writers=1), TopicSink(topic=topic, writers=2)
+    opened(spark, place, one).write(clicks(spark, 0), 0)
+    write_one_part_only(spark, place, two, batch_id=1, may_be_first=True)
+
+    heir = opened(spark, place, two)
+
+    assert heir.write(clicks(spark), 1)
+    assert users(place, topic) == topics.once_each(range(100))
+    assert not opened(spark, place, one).write(clicks(spark), 1)
+
+
 def write_one_part_only(
-    spark: "SparkSession", place: Place, sink: TopicSink, *, batch_id: int
+    spark: "SparkSession",
+    place: Place,
+    sink: TopicSink,
+    *,
+    batch_id: int,
+    may_be_first: bool = False,
 ) -> None:
     """As if the driver had died when the first of two tasks had committed."""
     query = f"query-of-{sink.topic}"
@@ -133,7 +152,7 @@ def write_one_part_only(
         topic=sink.topic,
         prefix=f"{query}.{sink.label}.{sink.writers}",
         batch_id=batch_id,
-        may_be_first=False,
+        may_be_first=may_be_first,
     )
     records = in_parts(as_records(clicks(spark), sink), sink.writers)
     of_first = records.where((f.spark_partition_id() == 0) & ~f.col("is_end"))
@@ -147,14 +166,48 @@ def test_batch_whose_markers_are_lost_waits_for_a_decision(
 ) -> None:
     def decided(lost_marker: LostMarker) -> bool:
         sink = TopicSink(topic=topic, lost_marker=lost_marker, writers=2)
-        return opened(spark, place, sink, query="lost").write(clicks(spark), 7)
+        return opened(spark, place, sink).write(clicks(spark), 7)
 
     with pytest.raises(MarkerLost, match=r"batch 7 may or may not be in topic .* lost_marker"):
         decided(LostMarker.FAIL)
-    assert not decided(LostMarker.SKIP)
     assert decided(LostMarker.WRITE)
     assert not decided(LostMarker.FAIL)
     assert users(place, topic) == topics.once_each(range(100))
+
+
+def test_batch_that_is_skipped_is_the_only_one(
+    spark: "SparkSession", place: Place, topic: str
+) -> None:
+    sink = TopicSink(topic=topic, lost_marker=LostMarker.SKIP, writers=2)
+    skipping = opened(spark, place, sink)
+
+    assert not skipping.write(clicks(spark), 7)
+    assert users(place, topic).total() == 0
+    assert skipping.write(clicks(spark), 8)
+    # Nor does another run skip one, or wait for a decision.
+    assert opened(spark, place, sink).write(clicks(spark), 9)
+    assert users(place, topic).total() == 200
+
+
+def test_decision_holds_for_a_part_whose_marker_alone_is_lost(
+    spark: "SparkSession", place: Place, topic: str
+) -> None:
+    write_one_part_only(
+        spark, place, TopicSink(topic=topic, writers=2), batch_id=6, may_be_first=True
+    )
+    of_first_part = users(place, topic).total()
+
+    def decided(lost_marker: LostMarker, batch_id: int) -> bool:
+        sink = TopicSink(topic=topic, lost_marker=lost_marker, writers=2)
+        return opened(spark, place, sink).write(clicks(spark), batch_id)
+
+    with pytest.raises(MarkerLost, match=r"batch 7 may or may not be in topic"):
+        decided(LostMarker.FAIL, 7)
+    # The first part may be there by then, and is there once.
+    decided(LostMarker.SKIP, 7)
+    assert users(place, topic).total() == 2 * of_first_part
+    assert decided(LostMarker.FAIL, 8)
+    assert users(place, topic).total() == 2 * of_first_part + 100
 
 
 CLICK = {"type": "record", "name": "click"} | {

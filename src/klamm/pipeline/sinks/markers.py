@@ -44,8 +44,14 @@ class Markers:
                 return writers
         return wanted
 
-    def knows(self, writers: int) -> bool:
-        return any(mark is not None for mark in self.by_writers.get(writers, ()))
+    def may_be_first(self, batch_id: int, *, writers: int) -> bool:
+        """Whether a part of these writers may have no marker yet. Where others have some: if none of these has one, or if
+        they have begun with this batch, for others wrote the one before."""
+        if batch_id == 0 or self.are_lost:
+            return batch_id == 0
+        others = (marks for number, marks in self.by_writers.items() if number != writers)
+        is_unknown = all(mark is None for mark in self.by_writers.get(writers, ()))
+        return is_unknown or any(_has_all(marks, batch_id - 1) for marks in others)
 
 
 def _has_all(marks: tuple[int | None, ...], batch_id: int) -> bool:

@@ -34,6 +34,8 @@ class PartWriter:
     batch_id: int
     # Whether a part may find no marker though this is not the checkpoint's first batch.
     may_be_first: bool
+    # Whether a part that may not, and finds none, is left out: then its marker alone is written.
+    skips_lost: bool = False
     settings: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
@@ -53,7 +55,7 @@ class PartWriter:
         """False if the part was in the topic already."""
         id = f"{self.prefix}.{part}"
         writer = self._begun_by_kept(id)
-        is_begun = writer is not None
+        is_begun, is_skipped = writer is not None, False
         if writer is None:
             writer = self._opened(id)
             if writer.is_written(self.batch_id):
@@ -61,14 +63,15 @@ class PartWriter:
                 return False
         try:
             if not is_begun:
+                is_skipped = self._is_skipped(writer)
                 writer.begin(self.batch_id)
-            writer.finish(self.batch_id, records)
+            writer.finish(self.batch_id, () if is_skipped else records)
         except BaseException:
             # The next attempt opens its own.
             writer.close()
             raise
         self._keep(id, writer)
-        return True
+        return not is_skipped
 
     def _begun_by_kept(self, id: str) -> MarkedTransactions | None:
         writer = _kept.pop((self.bootstrap, self.topic, id), None)
@@ -89,9 +92,15 @@ class PartWriter:
             bootstrap=self.bootstrap, topic=self.topic, id=id, settings=self.settings
         )
         writer.open()
-        if not self.may_be_first:
-            writer.check_marker(self.batch_id)
         return writer
+
+    def _is_skipped(self, writer: MarkedTransactions) -> bool:
+        if self.may_be_first:
+            return False
+        if self.skips_lost:
+            return writer.has_lost_marker(self.batch_id)
+        writer.check_marker(self.batch_id)
+        return False
 
     def _keep(self, id: str, writer: MarkedTransactions) -> None:
         _kept[self.bootstrap, self.topic, id] = writer

@@ -54,16 +54,19 @@ class ExactlyOnceTopic:
         assert self._shelf is not None, "open() comes first"
         found, writers, may_be_first = self._found, self.sink.writers, batch_id == 0
         if found is not None:
-            if found.is_written(batch_id) or self._is_skipped(found, batch_id):
+            if found.is_written(batch_id):
                 return False
+            self._check_markers(found, batch_id)
             writers = found.writers_for(batch_id, wanted=writers)
-            may_be_first = may_be_first or not found.knows(writers)
+            may_be_first = found.may_be_first(batch_id, writers=writers)
+        lost_marker = self.sink.lost_marker
         part_writer = PartWriter(
             bootstrap=self._shelf.bootstrap,
             topic=self._shelf.topic,
             prefix=self._shelf.prefix_of(writers),
             batch_id=batch_id,
-            may_be_first=may_be_first,
+            may_be_first=may_be_first or lost_marker is LostMarker.WRITE,
+            skips_lost=lost_marker is LostMarker.SKIP,
             settings=self._shelf.settings,
         )
         is_new = self._write(batch, part_writer, writers)
@@ -78,14 +81,12 @@ class ExactlyOnceTopic:
             close_kept(self._shelf.prefix)
         self._shelf = self._found = None
 
-    def _is_skipped(self, found: Markers, batch_id: int) -> bool:
+    def _check_markers(self, found: Markers, batch_id: int) -> None:
+        """Before a task would find it out."""
         assert self._shelf is not None
-        if batch_id == 0 or not found.are_lost or self.sink.lost_marker is LostMarker.WRITE:
-            return False
-        if self.sink.lost_marker is LostMarker.SKIP:
-            return True
-        id = f"{self._shelf.prefix_of(self.sink.writers)}.0"
-        raise MarkerLost(lost_marker_sentence(self.sink.topic, id, batch_id))
+        if batch_id > 0 and found.are_lost and self.sink.lost_marker is LostMarker.FAIL:
+            id = f"{self._shelf.prefix_of(self.sink.writers)}.0"
+            raise MarkerLost(lost_marker_sentence(self.sink.topic, id, batch_id))
 
     def _write(self, batch: DataFrame, part_writer: PartWriter, writers: int) -> bool:
         records = batch if self.takes_records else as_records(batch, self.sink)

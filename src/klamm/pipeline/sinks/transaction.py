@@ -92,9 +92,12 @@ class MarkedTransactions:
     def is_written(self, batch_id: int) -> bool:
         return self._marker is not None and self._marker >= batch_id
 
-    def check_marker(self, batch_id: int) -> None:
+    def has_lost_marker(self, batch_id: int) -> bool:
         """Every batch leaves a marker, so only the first one of a checkpoint may find none."""
-        if self._marker is None and batch_id > 0:
+        return self._marker is None and batch_id > 0
+
+    def check_marker(self, batch_id: int) -> None:
+        if self.has_lost_marker(batch_id):
             raise MarkerLost(lost_marker_sentence(self._topic, self._id, batch_id))
 
     def begin(self, batch_id: int) -> None:

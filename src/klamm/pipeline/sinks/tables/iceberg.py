@@ -51,8 +51,10 @@ class IcebergAppend:
     def write(self, batch: DataFrame, batch_id: int) -> bool:
         if self._last_batch is not None and self._last_batch >= batch_id:
             return False
-        if self._is_unknown and batch_id > 0 and self._is_skipped(batch_id):
-            return False
+        is_skipped = self._is_unknown and batch_id > 0 and self._is_skipped(batch_id)
+        if is_skipped:
+            # A snapshot without rows names it: the next batch is not in doubt.
+            batch = batch.limit(0)
         _create_if_missing(self._table, self._sink, batch)
         try:
             writer = fitted(batch, self._table).writeTo(self._table)
@@ -63,7 +65,7 @@ class IcebergAppend:
         except AnalysisException as error:
             raise refusal(f"table {self._table}", error, rows=batch, table=self._table) from None
         self._last_batch, self._is_unknown = batch_id, False
-        return True
+        return not is_skipped
 
     def close(self) -> None:
         """The session is the runner's."""
