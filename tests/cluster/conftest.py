@@ -14,8 +14,14 @@ MakeCluster = Callable[..., RealCluster]
 def make_cluster(tmp_path: Path) -> Iterator[MakeCluster]:
     made: list[RealCluster] = []
 
-    def make(*, roles: str = "xxx", settings: Mapping[str, object] | None = None) -> RealCluster:
-        cluster = RealCluster(tmp_path / str(len(made)), roles=roles, settings=settings)
+    def make(
+        *,
+        roles: str = "xxx",
+        settings: Mapping[str, object] | None = None,
+        of_node: Mapping[int, Mapping[str, object]] | None = None,
+    ) -> RealCluster:
+        home = tmp_path / str(len(made))
+        cluster = RealCluster(home, roles=roles, settings=settings, of_node=of_node)
         made.append(cluster)
         cluster.start()
         return cluster

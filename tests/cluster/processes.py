@@ -59,7 +59,12 @@ class RealCluster:
     """Nodes have numbers from 1 on. Roles are letters: x broker and controller, b and c one of them."""
 
     def __init__(
-        self, home: Path, *, roles: str = "xxx", settings: Mapping[str, object] | None = None
+        self,
+        home: Path,
+        *,
+        roles: str = "xxx",
+        settings: Mapping[str, object] | None = None,
+        of_node: Mapping[int, Mapping[str, object]] | None = None,
     ) -> None:
         texts = {
             "group.initial.rebalance.delay.ms": 0,
@@ -70,6 +75,9 @@ class RealCluster:
         self._paused: set[int] = set()
         port = free_ports(len(roles))
         self.local = LocalCluster.create(home / "cluster", roles=roles, port=port, settings=texts)
+        for number, more in (of_node or {}).items():
+            with self.local.node(number).config.open("a") as config:
+                config.writelines(f"{name}={value}\n" for name, value in more.items())
 
     @property
     def bootstrap(self) -> str:
