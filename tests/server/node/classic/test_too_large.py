@@ -3,7 +3,9 @@
 import pytest
 
 from klamm.base.errors import ErrorCode
+from klamm.base.ids import ZERO_UUID
 from klamm.coordinator.placement import partition_of
+from klamm.protocol.messages.delete_groups import DeleteGroupsRequest
 from klamm.protocol.messages.heartbeat import HeartbeatRequest
 from klamm.protocol.messages.join_group import JoinGroupRequestProtocol
 from klamm.protocol.messages.offset_commit import (
@@ -11,8 +13,8 @@ from klamm.protocol.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from server.asking import error
-from server.conftest import Connect, MakeTopic
+from server.asking import Topic, error
+from server.conftest import Connect, MakeTopic, set_config
 from server.handlers import consumer_groups
 from server.handlers.classic_groups import (
     METADATA,
@@ -121,6 +123,34 @@ def test_a_commit_that_just_fits_or_just_does_not_is_its_members_affair(
     codes = {error(each.error_code) for each in answer.topics[0].partitions}
     assert codes in ({ErrorCode.NONE}, {ErrorCode.INVALID_COMMIT_OFFSET_SIZE})
     assert is_still_waiting(waiting, other, new_name)
+
+
+def test_a_group_with_more_offsets_than_fit_into_a_batch_stays_and_nobody_else_notices(
+    connect: Connect, new_name: str, make_topic: MakeTopic
+) -> None:
+    waiting, other, admin = connect(), connect(), connect()
+    a_waiting_member(waiting, other, new_name)
+    topic = make_topic(partitions=30)
+    group = neighbour(new_name)
+    partitions = [
+        OffsetCommitRequestPartition(partition_index=index, committed_offset=1)
+        for index in range(30)
+    ]
+    named = OffsetCommitRequestTopic(name=topic.name, partitions=partitions)
+    admin.ask(OffsetCommitRequest(group_id=group, topics=[named]), 8)
+
+    def delete() -> ErrorCode:
+        (result,) = admin.ask(DeleteGroupsRequest(groups_names=[group])).results
+        return error(result.error_code)
+
+    offsets = Topic("__consumer_offsets", ZERO_UUID)
+    set_config(admin, offsets, "max.message.bytes", "1500")
+    refused = delete()
+    set_config(admin, offsets, "max.message.bytes", None)
+
+    assert refused is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert is_still_waiting(waiting, other, new_name)
+    assert delete() is ErrorCode.NONE
 
 
 def test_a_static_member_that_comes_back_with_too_much_does_not_take_its_place(
