@@ -12,6 +12,7 @@ from klamm.replication.partition import Partition
 from klamm.testing.cluster import SimulatedCluster
 from klamm.testing.world import Simulation
 
+TOPIC_0 = TopicPartition("topic", 0)
 # A broker that says nothing is fenced soon.
 QUICK = {"broker.session.timeout.ms": 3000, "broker.heartbeat.interval.ms": 500}
 
@@ -134,6 +135,27 @@ def test_a_follower_whose_disk_was_emptied_is_filled_again() -> None:
         await cluster.until(lambda: are_equal(cluster, 10))
 
     run(4, story)
+
+
+def test_a_follower_whose_log_was_damaged_is_filled_again() -> None:
+    """Below the recovery point, where nothing is cut: it is set aside."""
+
+    async def story(cluster: SimulatedCluster) -> None:
+        await write(cluster, *(b"%d" % each for each in range(10)))
+        hurt = next(each for each in cluster.ids if each != leader_of(cluster))
+        home = cluster.nodes[hurt].broker.replicas.home_of(replica(cluster, hurt))
+        await cluster.until(lambda: home.recovery_points.get(TOPIC_0) == 10, 120)
+        cluster.kill(hurt)
+        await cluster.until(lambda: hurt not in replica(cluster, leader_of(cluster)).isr)
+        file = cluster.machine(hurt).disk.open(f"/data/topic-0/{0:020d}.log")
+        file.pwrite(b"\xff", 8)
+        await cluster.start(hurt)
+
+        await cluster.until(lambda: are_equal(cluster, 10))
+        aside = [each for each in cluster.machine(hurt).disk.listdir("/data") if "stray" in each]
+        assert len(aside) == 1
+
+    run(6, story)
 
 
 def test_a_follower_that_comes_back_when_the_leader_has_deleted_all_it_had_begins_anew() -> None:

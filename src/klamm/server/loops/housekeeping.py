@@ -78,6 +78,7 @@ class Housekeeping:
             with suppress(ApiError):
                 count_removed = partition.retain(now)
                 if count_removed:
+                    self._broker.replica_fetchers.started_later(partition)
                     log.info(
                         "retention removed segments: partition=%s count=%s",
                         partition.name,
