@@ -65,3 +65,22 @@ def test_a_follower_whose_session_fetches_on_was_caught_up_until_the_log_grew() 
 
     assert partition.leadership is not None
     assert partition.leadership.followers[OTHER].is_caught_up(1, 101 * LAG_MS, LAG_MS)
+
+
+def test_a_follower_that_is_far_behind_is_not_caught_up_because_the_log_grew_between_two_of_its_fetches() -> (
+    None
+):
+    """It was told what its fetch had room for, and asks on: the high watermark must not wait for it."""
+    partition = a_leader()
+    append(partition, 1000)
+    backlogs, backlog = a_backlog(asked(0))
+    now = 100 * LAG_MS
+    for offset in (1, 2, 3):
+        backlog.fetched_at = now = now + 1
+        fetch(partition, OTHER, offset, now)
+        backlog.take()
+        append(partition)
+        backlogs.grew(partition)
+
+    assert partition.leadership is not None
+    assert not partition.leadership.followers[OTHER].is_caught_up(1003, now, LAG_MS)

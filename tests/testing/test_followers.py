@@ -1,5 +1,6 @@
 """Followers copy their leaders, byte for byte: through deaths, cuts and lost disks."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -8,6 +9,8 @@ from klamm.base.ids import TopicPartition
 from klamm.client import Admin, Producer, ProducerSettings
 from klamm.client.producer.settings import ALL
 from klamm.protocol.records.batch import batches
+from klamm.protocol.records.builder import build_batch
+from klamm.protocol.records.reader import Record
 from klamm.replication.partition import Partition
 from klamm.testing.cluster import SimulatedCluster
 from klamm.testing.world import Simulation
@@ -188,3 +191,24 @@ def test_after_a_power_failure_of_the_leader_all_replicas_become_equal(seed: int
         await cluster.until(lambda: are_equal(cluster, 15))
 
     run(seed, story)
+
+
+def test_a_batch_for_which_an_answer_had_no_room_comes_with_the_next() -> None:
+    """Nothing grows after it, and a follower does not ask again for what it has not heard of."""
+
+    async def story(cluster: SimulatedCluster) -> None:
+        async with Admin(cluster.bootstrap, environment=cluster.environment) as admin:
+            await admin.topics.create("two", replicas={0: [1, 2, 3], 1: [1, 2, 3]})
+        await cluster.until(lambda: cluster.leader_of("two", 1) == 1)
+        await asyncio.sleep(1)
+        broker = cluster.nodes[1].broker
+        pair = [broker.replicas.get("two", each) for each in (0, 1)]
+
+        for partition in pair:
+            batch = build_batch([Record(timestamp=broker.clock.wall(), value=bytes(800))])
+            partition.append(batch, acks=1, now=broker.clock.wall())
+        cluster.simulation.loop.call_soon(lambda: [broker.appended(each) for each in pair])
+
+        await cluster.until(lambda: [each.high_watermark for each in pair] == [1, 1], 10)
+
+    run(1, story, **{"replica.fetch.response.max.bytes": 1000})

@@ -7,6 +7,7 @@ import pytest
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.client import Admin
+from klamm.controller.decision import Decision
 from klamm.metadata.image import ClusterImage
 from klamm.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from klamm.testing.cluster import SimulatedCluster
@@ -68,6 +69,33 @@ def test_a_deposed_controller_forgets_what_was_not_committed(seed: int) -> None:
         await agreed(cluster)
         assert list(image(cluster, old).topics_by_name) == ["kept", "later"]
         assert driver.image == image(cluster, old)
+
+    cluster.run(work)
+
+
+def test_nobody_is_told_what_a_decision_says_that_is_not_committed() -> None:
+    """Also of decisions for which nobody waits: a leader that hears of one waits for metadata that never come."""
+    cluster = SimulatedCluster(Simulation(1), nodes=3)
+
+    async def work() -> None:
+        await create(cluster, "t")
+        old = active(cluster)
+        other = next(each for each in cluster.ids if each != old)
+        driver = cluster.nodes[old].quorum.driver
+        cluster.simulation.network.cut([cluster.name_of(old)], others(cluster, old))
+
+        async def ask() -> bool:
+            driver.connection_lost(other)
+            assert driver.image.brokers[other].is_fenced
+            return await driver.submit(
+                lambda controller, now: Decision(controller.image.brokers[other].is_fenced)
+            )
+
+        with pytest.raises(ApiError) as refused:
+            await cluster._on(old, ask())
+        assert refused.value.code == ErrorCode.NOT_CONTROLLER
+        cluster.simulation.network.heal()
+        await cluster.until(lambda: active(cluster) != 0)
 
     cluster.run(work)
 

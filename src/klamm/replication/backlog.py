@@ -69,7 +69,7 @@ class Backlog:
         place = partition.name
         if place not in self.changed:
             self.changed[place] = self._asked[place]
-            # It had all there was when it last fetched, though that fetch did not name it.
+            # Perhaps it had all there was when it last fetched, though that fetch did not name it.
             leadership = partition.leadership
             if leadership is not None and self.replica_id in leadership.followers:
                 leadership.followers[self.replica_id].was_caught_up(self.fetched_at)

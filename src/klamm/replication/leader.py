@@ -81,7 +81,12 @@ class RemoteReplica:
         self.fetched_at = now
 
     def was_caught_up(self, at: Ms) -> None:
-        """Its session fetched at this time, and it had all there was."""
+        """Its session fetched at this time and did not name it, with nothing new to tell: then it had all there was.
+
+        Unless it had not when it was last named: it was sent what there was room for, and has not asked on yet.
+        """
+        if self.end_offset < self.leader_end_at_fetch:
+            return
         self.fetched_at = max(self.fetched_at, at)
         self.caught_up_at = max(self.caught_up_at, at)
 

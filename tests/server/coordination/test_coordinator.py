@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from queue import Queue
@@ -137,3 +138,34 @@ def test_a_deleted_topic_takes_its_shards_with_it(counted: Counted) -> None:
     counted.node.call(lambda: counted.coordinator.follow(without))
     assert not shard.counts, "who kept the shard sees that it is gone"
     assert counted.add("a").code == ErrorCode.NOT_COORDINATOR
+
+
+def test_a_load_that_was_begun_anew_is_given_up_when_the_leadership_is_gone(
+    counted: Counted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two changes of leaders while a long log is read: nobody may go on with what was read."""
+    counted.add("a")
+    coordinator = counted.coordinator
+    index = coordinator.partition_of("a")
+
+    async def story() -> tuple[bool, list[int]]:
+        may_end = asyncio.Event()
+
+        async def load(*_: object) -> None:
+            await may_end.wait()
+
+        monkeypatch.setattr("klamm.server.coordination.coordinator.load", load)
+        coordinator._reload(index)
+        await asyncio.sleep(0)
+        coordinator._reload(index)
+        await asyncio.sleep(0.01)
+        is_loading = coordinator.is_loading
+        coordinator._unload(index)
+        may_end.set()
+        await asyncio.sleep(0.01)
+        return is_loading, coordinator.indexes
+
+    is_loading, loaded = counted.node.run(story())
+
+    assert is_loading
+    assert index not in loaded

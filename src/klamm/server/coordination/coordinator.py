@@ -493,7 +493,9 @@ class Coordinator(Generic[ShardT]):
             log.error("a coordinator cannot load: %s-%d: %s", self.topic.name, index, e)
             return
         finally:
-            self._loads.pop(index, None)
+            # One that was given up has a successor, perhaps, which stands there now.
+            if self._loads.get(index) is asyncio.current_task():
+                del self._loads[index]
         self._begin(index, shard, writer)
 
     def _begin(self, index: int, shard: ShardT, writer: PartitionLog) -> None:

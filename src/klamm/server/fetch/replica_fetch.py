@@ -136,14 +136,15 @@ class ReplicaFetch:
             if before is not None:
                 self._total -= before.size
                 self._left += before.size
-            result = self._results[place] = self._read(asked, is_first=is_first)
+            result, is_passed_over = self._read(asked, is_first=is_first)
+            self._results[place] = result
             self._total += result.size
             self._left -= result.size
             if result.error or result.diverging is not None:
                 self._is_urgent = True
                 backlog.changed[place] = asked
-            elif self._left <= 0:
-                # Some of it may be left for the next time.
+            elif self._left <= 0 or is_passed_over:
+                # Some of it, or all, is left for the next time.
                 backlog.changed[place] = asked
             else:
                 # What its own fetch made known is in the answer.
@@ -152,8 +153,10 @@ class ReplicaFetch:
     def _is_enough(self) -> bool:
         return self._is_urgent or self._total >= self._min_bytes or not self._context.partitions
 
-    def _read(self, asked: FetchPartition, *, is_first: bool) -> FetchResult:
+    def _read(self, asked: FetchPartition, *, is_first: bool) -> tuple[FetchResult, bool]:
+        """The result, and whether there was something to read but no room for its first batch."""
         diverging = None
+        is_passed_over = False
         records: Slice | None = None
         try:
             partition = find_partition(self._call.broker, asked)
@@ -167,9 +170,10 @@ class ReplicaFetch:
                     most = min(asked.max_bytes, max(self._left, 0))
                     is_none_yet = self._total == 0
                     records = partition.read_to_end(asked.offset, most, min_one=is_none_yet)
+                    is_passed_over = records is None
         except ApiError as e:
-            return FetchResult(asked, e.code)
-        return FetchResult(
+            return FetchResult(asked, e.code), False
+        result = FetchResult(
             asked,
             ErrorCode.NONE,
             partition.high_watermark,
@@ -179,6 +183,7 @@ class ReplicaFetch:
             records,
             diverging,
         )
+        return result, is_passed_over
 
     def _note(self, partition: Partition, asked: FetchPartition) -> None:
         """How far the follower is."""

@@ -74,6 +74,8 @@ class ControllerDriver:
         self._controller: Controller | None = None
         self.journal = Journal()
         self._waiting: deque[_Waiting[object]] = deque()
+        # Where the last decision ends in the log, whoever waits for it or not; and up to where the image is published.
+        self._decided = self._published = 0
         self._bootstrap = bootstrap
         self._on_active = on_active
         self._timer: asyncio.TimerHandle | None = None
@@ -97,6 +99,7 @@ class ControllerDriver:
         self._note_leader()
         if self._controller is not None:
             self._controller = None
+            self._decided = 0
             self._follower.forget_steps()
             self._cancel_timers()
             self._tell_all(
@@ -112,6 +115,7 @@ class ControllerDriver:
 
     def published(self, end_offset: int) -> None:
         """The image holds what is committed up to there."""
+        self._published = end_offset
         while self._waiting and self._waiting[0].end_offset <= end_offset:
             waiting = self._waiting.popleft()
             if not waiting.answer.cancelled():
@@ -174,7 +178,7 @@ class ControllerDriver:
             self._append(decision.records)
         self._set_alarm()
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        if not decision.records and not self._waiting:
+        if not decision.records and not self._waiting and self._decided <= self._published:
             answer.set_result(decision.reply)
             return answer
         waiting = _Waiting(self._raft.raft.end_offset, decision.reply, answer)
@@ -218,6 +222,8 @@ class ControllerDriver:
             timestamp=self._clock.wall(),
         )
         end_offset = self._raft.propose(values, can_wait=can_wait)
+        if not can_wait:
+            self._decided = end_offset
         self._controller.image = image
         self._follower.prepare(Step(base, end_offset, image, delta))
 
