@@ -194,6 +194,21 @@ def test_a_follower_keeps_offsets_and_epochs():
     assert log.end_offset == 10
 
 
+def test_a_follower_takes_nothing_that_its_leader_cannot_have():
+    """A leader that was deposed cut its log and follows, while its answer still read from the file."""
+    log = a_log(MemoryDisk())
+
+    with pytest.raises(ApiError):
+        log.append(
+            stamped(0, b"later", epoch=4), leader_epoch=3, now=NOW, origin=Origin.REPLICATION
+        )
+    both = stamped(0, b"a", epoch=3) + stamped(1, b"later", epoch=4)
+    log.append(both, leader_epoch=3, now=NOW, origin=Origin.REPLICATION)
+
+    assert values_of(log) == {0: b"a"}
+    assert log.epochs.entries == ((3, 0),)
+
+
 def test_a_follower_spreads_many_batches_over_segments():
     disk = MemoryDisk()
     log = a_log(disk, settings(segment_bytes=2 * SIZE))

@@ -53,7 +53,7 @@ def a_follower(index: int = 0, *batches: bytearray, state: PartitionImage = FOLL
         topic_id=ORDERS,
     )
     for each in batches:
-        log.append(each, leader_epoch=0, now=AT.wall, origin=Origin.REPLICATION)
+        log.append(each, leader_epoch=99, now=AT.wall, origin=Origin.REPLICATION)
     partition = Partition(TopicPartition("orders", index), ORDERS, log, TopicSettings())
     partition.make_follower(state)
     return partition

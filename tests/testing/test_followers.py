@@ -1,6 +1,5 @@
 """Followers copy their leaders, byte for byte: through deaths, cuts and lost disks."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -193,6 +192,14 @@ def test_after_a_power_failure_of_the_leader_all_replicas_become_equal(seed: int
     run(seed, story)
 
 
+def is_followed(partition: Partition) -> bool:
+    """All followers have fetched, and have what there is."""
+    leadership, end = partition.leadership, partition.log.end_offset
+    return leadership is not None and all(
+        each.end_offset == end for each in leadership.followers.values()
+    )
+
+
 def test_a_batch_for_which_an_answer_had_no_room_comes_with_the_next() -> None:
     """Nothing grows after it, and a follower does not ask again for what it has not heard of."""
 
@@ -200,9 +207,9 @@ def test_a_batch_for_which_an_answer_had_no_room_comes_with_the_next() -> None:
         async with Admin(cluster.bootstrap, environment=cluster.environment) as admin:
             await admin.topics.create("two", replicas={0: [1, 2, 3], 1: [1, 2, 3]})
         await cluster.until(lambda: cluster.leader_of("two", 1) == 1)
-        await asyncio.sleep(1)
         broker = cluster.nodes[1].broker
         pair = [broker.replicas.get("two", each) for each in (0, 1)]
+        await cluster.until(lambda: all(map(is_followed, pair)))
 
         for partition in pair:
             batch = build_batch([Record(timestamp=broker.clock.wall(), value=bytes(800))])

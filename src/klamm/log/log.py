@@ -240,7 +240,7 @@ class Log:
         if len(data) >= HEADER_SIZE:
             one = None
             if origin is Origin.REPLICATION:
-                one = self._append_replicated(data, now)
+                one = self._append_replicated(data, leader_epoch, now)
             elif origin is Origin.COORDINATOR:
                 one = self._append_plain(data, leader_epoch, now)
             if one is not None:
@@ -249,7 +249,7 @@ class Log:
         try:
             if origin is Origin.REPLICATION:
                 # What a leader sends may end within a batch; the rest comes again.
-                found = list(batches(view, partial_end=True))
+                found = validation.of_leader(batches(view, partial_end=True), leader_epoch)
                 validation.check_replicated(found, self.end_offset)
             else:
                 found = self._stamp_own(view, leader_epoch, now, origin)
@@ -292,7 +292,7 @@ class Log:
         self.end_offset = last + 1
         return Appended(first, last, -1, False)
 
-    def _append_replicated(self, data: Writable, now: int) -> Appended | None:
+    def _append_replicated(self, data: Writable, leader_epoch: int, now: int) -> Appended | None:
         """One whole batch of a leader, as most fetches bring it; None for anything else."""
         (
             first, length, epoch, magic, crc, attributes, last_delta, _, timestamp,
@@ -304,6 +304,7 @@ class Log:
             or magic != MAGIC
             or attributes & CONTROL
             or first < self.end_offset
+            or epoch > leader_epoch
             or crc32c(data[ATTRIBUTES_AT:]) != crc
         ):
             return None

@@ -7,6 +7,8 @@ our own coordinators and of a partition's leader are asked far less; that is at 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import takewhile
 from struct import Struct
 from typing import NamedTuple
 
@@ -327,6 +329,16 @@ def _recompress(batch: Writable, rules: Rules) -> Writable:
 
 
 # Batches that no client sent -------------------------------------------------------------------
+
+
+def of_leader(
+    found: Iterable[tuple[BatchHeader, memoryview]], leader_epoch: int
+) -> list[tuple[BatchHeader, memoryview]]:
+    """What the leader of this epoch may have in its log: nothing of a later one, and nothing behind that.
+
+    A leader that was deposed cuts its log and follows, perhaps while an answer still reads from the file.
+    """
+    return list(takewhile(lambda each: each[0].leader_epoch <= leader_epoch, found))
 
 
 def check_replicated(found: list[tuple[BatchHeader, memoryview]], end_offset: int) -> None:

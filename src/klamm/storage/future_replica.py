@@ -7,6 +7,7 @@ called `<partition>.<32 digits>-future`, as Kafka calls it.
 from __future__ import annotations
 
 from klamm.base.ids import TopicPartition
+from klamm.base.settings.declare import INT_MAX
 from klamm.base.settings.topic import TopicSettings
 from klamm.log.flush import Flush
 from klamm.log.log import Log
@@ -15,6 +16,8 @@ from klamm.log.state.epochs import LeaderEpochs
 from klamm.storage.log_directories import LogDirectory
 
 SUFFIX = "-future"
+# What is in the log belongs there, whoever led when it came.
+_ANY_EPOCH = INT_MAX
 
 
 class FutureReplica:
@@ -72,7 +75,7 @@ class FutureReplica:
         return len(data)
 
     def _append(self, data: bytearray, now: int) -> None:
-        self.log.append(data, leader_epoch=0, now=now, origin=Origin.REPLICATION)
+        self.log.append(data, leader_epoch=_ANY_EPOCH, now=now, origin=Origin.REPLICATION)
 
     def begin_flush(self) -> Flush | None:
         """Most of it is made safe before the swap, which waits for the disk only for the rest."""

@@ -140,6 +140,12 @@ def test_a_deleted_topic_takes_its_shards_with_it(counted: Counted) -> None:
     assert counted.add("a").code == ErrorCode.NOT_COORDINATOR
 
 
+async def turns() -> None:
+    """Some, of the loop."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
 def test_a_load_that_was_begun_anew_is_given_up_when_the_leadership_is_gone(
     counted: Counted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,13 +162,13 @@ def test_a_load_that_was_begun_anew_is_given_up_when_the_leadership_is_gone(
 
         monkeypatch.setattr("klamm.server.coordination.coordinator.load", load)
         coordinator._reload(index)
-        await asyncio.sleep(0)
+        await turns()
         coordinator._reload(index)
-        await asyncio.sleep(0.01)
+        await turns()
         is_loading = coordinator.is_loading
         coordinator._unload(index)
         may_end.set()
-        await asyncio.sleep(0.01)
+        await turns()
         return is_loading, coordinator.indexes
 
     is_loading, loaded = counted.node.run(story())
