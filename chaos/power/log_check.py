@@ -76,8 +76,8 @@ def _start_and_lose_power(crash: Crash[Promises]) -> None:
 class Found:
     """The batches of one partition's files up to the first that is not whole, and what the checkpoints say of it.
 
-    Where one segment lost its tail and the next is there, what follows goes, too; but only if there is a recovery point:
-    without one the log may come from a Kafka that compacted it.
+    Where one segment lost its tail and the next is there, what follows goes, too; but only if there is a recovery point,
+    or the log is younger than those that were written down: else it may come from a Kafka that compacted it.
     """
 
     batches: list[Written]
@@ -88,7 +88,9 @@ class Found:
 
 def _look(disk: MemoryDisk, history: History) -> Found:
     directory = f"{PATH}/{history.name}"
-    recovery_point = read_offsets(disk, f"{PATH}/{RECOVERY_POINTS}").get(history.name, 0)
+    points = f"{PATH}/{RECOVERY_POINTS}"
+    recovery_point = read_offsets(disk, points).get(history.name, 0)
+    is_young = disk.exists(points) and history.name not in read_offsets(disk, points)
     log_start = read_offsets(disk, f"{PATH}/{LOG_STARTS}").get(history.name, 0)
     names = (
         [n for n in disk.listdir(directory) if n.endswith(".log")] if disk.exists(directory) else []
@@ -99,7 +101,7 @@ def _look(disk: MemoryDisk, history: History) -> Found:
     for name in sorted(names):
         base = int(name[:20])
         if base > end:
-            if base > recovery_point > 0:
+            if base > recovery_point and (recovery_point > 0 or is_young):
                 break
             has_hole = True
         data = disk.read(f"{directory}/{name}")

@@ -2,7 +2,7 @@
 
 import asyncio
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from klamm.protocol.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from klamm.server.broker_lifecycle import BrokerLifecycle
 from klamm.server.loops.metadata_log import MetadataLog
 from klamm.server.loops.metadata_quorum import MetadataQuorum
 from klamm.server.storage import DataDirectories
@@ -76,6 +77,7 @@ class Machine:
     disk: MemoryDisk
     clock: ManualClock
     rng: Random
+    broker: BrokerLifecycle = field(init=False)
 
     async def start(self) -> MetadataQuorum:
         world = replace(real_world(self.disk), clock=self.clock, chance=self.rng)
@@ -84,11 +86,23 @@ class Machine:
             world,
             _SETTINGS,
             directories=directories,
-            endpoints=[Endpoint("PLAINTEXT", "localhost", 9092)],
             controller_endpoints=[Endpoint("CONTROLLER", "localhost", 9093)],
         )
         await quorum.start()
+        self.broker = BrokerLifecycle(
+            world,
+            _SETTINGS,
+            directories=directories,
+            quorum=quorum,
+            endpoints=[Endpoint("PLAINTEXT", "localhost", 9092)],
+        )
+        await self.broker.register()
+        await self.broker.unfence()
         return quorum
+
+    async def stop(self, quorum: MetadataQuorum) -> None:
+        await self.broker.leave()
+        await quorum.close()
 
 
 class MetadataScenario:
@@ -122,12 +136,12 @@ class MetadataScenario:
             else:
                 await self._change_some()
         self.recorder.note()
-        await self._quorum.close()
+        await self._machine.stop(self._quorum)
 
     async def _restart(self) -> None:
         """In between nobody can ask, but what was answered stays answered."""
         assert self._quorum is not None
-        await self._quorum.close()
+        await self._machine.stop(self._quorum)
         self._quorum = await self._machine.start()
 
     async def _change_some(self) -> None:
@@ -137,7 +151,7 @@ class MetadataScenario:
     def _change(self) -> "asyncio.Future[object]":
         quorum = self._quorum
         assert quorum is not None
-        topics = list(quorum._controller.image.topics_by_name)
+        topics = list(quorum.driver.image.topics_by_name)
         kind = self.rng.choice(("create", "create", "delete", "grow", "configure", "ids"))
         if kind == "ids":
             answer = _allocate(quorum)
@@ -148,7 +162,7 @@ class MetadataScenario:
             answer = _delete(quorum, self.rng.choice(topics))
         elif kind == "grow":
             name = self.rng.choice(topics)
-            count = len(quorum._controller.image.topics_by_name[name].partitions)
+            count = len(quorum.driver.image.topics_by_name[name].partitions)
             answer = _grow(quorum, name, count + 1)
         else:
             answer = _configure(quorum, self.rng.choice(topics), str(self.rng.randrange(1, 99)))
@@ -156,7 +170,7 @@ class MetadataScenario:
         return answer
 
     def _note(self, quorum: MetadataQuorum) -> None:
-        image = quorum._controller.image
+        image = quorum.driver.image
         if image.offset > self._offsets[-1]:
             self._offsets.append(image.offset)
             self._known.append(Known.of(image))
@@ -219,10 +233,11 @@ def _load(disk: MemoryDisk) -> ClusterImage:
 
 async def _check_life_goes_on(crash: Crash[MetadataPromise]) -> None:
     """The node starts, and what it is asked then survives, too."""
-    quorum = await Machine(crash.disk, ManualClock(_NOW), crash.rng).start()
+    machine = Machine(crash.disk, ManualClock(_NOW), crash.rng)
+    quorum = await machine.start()
     await create(quorum, "afterwards", 1)
     known = Known.of(quorum.image)
     at_once = crash.disk.fork()
     at_once.crash(crash.rng, Loss.ALL)
-    await quorum.close()
+    await machine.stop(quorum)
     assert Known.of(_load(at_once)) == known

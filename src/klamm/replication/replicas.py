@@ -65,8 +65,8 @@ class Replicas:
         self._lag_ms = lag_ms
         # Makes sure that a log which was just cut may be appended to.
         self.before_leading: Callable[[Partition], None] | None = None
-        # Ours by the metadata, but their logs could not be opened.
-        self._unreadable: set[tuple[str, int]] = set()
+        # Ours by the metadata, but their logs could not be opened; why, as it was told.
+        self._unreadable: dict[tuple[str, int], str] = {}
         self._partitions: dict[tuple[str, int], Partition] = {}
 
     def __len__(self) -> int:
@@ -113,7 +113,7 @@ class Replicas:
         topics = image.topics_by_name.values()
         problems = [problem for topic in topics for problem in self.apply_topic(image, topic, now)]
         if is_current:
-            known = self._partitions.keys() | self._unreadable
+            known = self._partitions.keys() | self._unreadable.keys()
             self.logs.set_aside(name for name in on_disk if name not in known)
         return Loaded(self.logs.strays, problems, self.logs.moves)
 
@@ -139,7 +139,7 @@ class Replicas:
             state = topic.partitions[index]
             partition = self._partitions.get((topic.name, index))
             if self._broker_id not in state.replicas:
-                self._unreadable.discard((topic.name, index))
+                self._unreadable.pop((topic.name, index), None)
                 if partition is not None:
                     self._remove(partition)
                     yield Change(partition, is_removed=True)
@@ -152,8 +152,10 @@ class Replicas:
                         name, topic, settings, now, has_leader=self._has_leader(state)
                     )
                 except (OSError, ApiError) as e:
-                    self._unreadable.add(name)
-                    yield Change(problem=f"{name}: {e}")
+                    problem = f"{name}: {e}"
+                    is_told = self._unreadable.get(name) == problem
+                    self._unreadable[name] = problem
+                    yield Change(problem=None if is_told else problem)
                     continue
             count, high_watermark = partition.replica_count, partition.high_watermark
             is_moved = self._apply(partition, state, now)
@@ -181,7 +183,7 @@ class Replicas:
         """Forget a deleted topic; returns its partitions, whose files are still there."""
         removed = []
         for index in range(len(topic.partitions)):
-            self._unreadable.discard((topic.name, index))
+            self._unreadable.pop((topic.name, index), None)
             partition = self._partitions.get((topic.name, index))
             if partition is not None and partition.topic_id == topic.topic_id:
                 self._remove(partition)
@@ -214,7 +216,7 @@ class Replicas:
         high_watermark = self.logs.home_of(name).high_watermarks.get(name, 0)
         partition = Partition(name, topic.topic_id, log, settings, high_watermark=high_watermark)
         partition.on_failure = self._on_failure
-        self._unreadable.discard(name)
+        self._unreadable.pop(name, None)
         self._partitions[name] = partition
         return partition
 
