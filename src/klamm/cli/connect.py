@@ -167,7 +167,13 @@ class Cluster:
         with _config_mistakes_as_usage():
             return Consumer(config, logger=_silent_logger())
 
-    def talk(self, what: str, work: Callable[[Connections], Awaitable[T]]) -> T:
+    def talk(
+        self,
+        what: str,
+        work: Callable[[Connections], Awaitable[T]],
+        *,
+        within_s: float = ANSWER_TIMEOUT_S,
+    ) -> T:
         """For what librdkafka has no call. `work` is done again while that may help."""
         import asyncio
 
@@ -176,14 +182,14 @@ class Cluster:
 
         protocol = self.properties.get("security.protocol", "plaintext")
         if protocol.lower() != "plaintext":
-            raise CommandError(what, why=f"this command cannot speak {protocol} yet")
+            raise UsageError(what, why=f"this command cannot speak {protocol} yet")
 
         async def talk() -> T:
             addresses = [_plain_address(text) for text in self.bootstrap.split(",")]
             connections = Connections(addresses, ClusterSettings(client_id=CLIENT_ID))
             try:
                 return await connections.persist(
-                    lambda: work(connections), within_ms=int(ANSWER_TIMEOUT_S * 1000)
+                    lambda: work(connections), within_ms=int(within_s * 1000)
                 )
             finally:
                 connections.close()

@@ -6,17 +6,21 @@ from collections.abc import Sequence
 
 from klamm.cli.cluster.create import create
 from klamm.cli.cluster.destroy import destroy
+from klamm.cli.cluster.health import health
 from klamm.cli.cluster.info import info
+from klamm.cli.cluster.moves.elect_leaders import elect_leaders
 from klamm.cli.cluster.start import start
 from klamm.cli.cluster.stop import stop
 from klamm.cli.connect import command_group, run_typer
 
-app = command_group("Run a cluster on this machine; say who is in one.")
+app = command_group("Run a cluster on this machine; look after any cluster.")
 app.command()(create)
 app.command()(start)
 app.command()(stop)
 app.command()(destroy)
 app.command()(info)
+app.command()(health)
+app.command("elect-leaders")(elect_leaders)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from klamm.base.ids import METADATA_TOPIC
@@ -10,6 +11,7 @@ from klamm.client.environment import Address
 from klamm.client.errors import check
 from klamm.client.metadata import Node
 from klamm.protocol.messages.describe_cluster import (
+    DescribeClusterBroker,
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
@@ -27,9 +29,12 @@ from klamm.protocol.messages.unregister_broker import (
 
 
 class ClusterDescription(NamedTuple):
+    """`nodes` are those that live; `fenced` those that are registered and do not, or not yet."""
+
     cluster_id: str
     controller_id: int | None
     nodes: tuple[Node, ...]
+    fenced: tuple[Node, ...] = ()
 
 
 class QuorumReplica(NamedTuple):
@@ -55,11 +60,16 @@ class ClusterAdmin:
 
     async def describe(self) -> ClusterDescription:
         async def attempt() -> ClusterDescription:
-            answer = await self._cluster.ask_any(DescribeClusterRequest(), DescribeClusterResponse)
+            request = DescribeClusterRequest(include_fenced_brokers=True)
+            answer = await self._cluster.ask_any(request, DescribeClusterResponse)
             check(answer.error_code, answer.error_message)
-            nodes = (Node(b.broker_id, Address(b.host, b.port), b.rack) for b in answer.brokers)
             controller_id = answer.controller_id if answer.controller_id >= 0 else None
-            return ClusterDescription(answer.cluster_id, controller_id, tuple(sorted(nodes)))
+            return ClusterDescription(
+                answer.cluster_id,
+                controller_id,
+                nodes=_nodes(each for each in answer.brokers if not each.is_fenced),
+                fenced=_nodes(each for each in answer.brokers if each.is_fenced),
+            )
 
         return await self._cluster.persist(attempt)
 
@@ -98,6 +108,10 @@ class ClusterAdmin:
             check(answer.error_code, answer.error_message)
 
         await self._cluster.persist(attempt)
+
+
+def _nodes(brokers: Iterable[DescribeClusterBroker]) -> tuple[Node, ...]:
+    return tuple(sorted(Node(b.broker_id, Address(b.host, b.port), b.rack) for b in brokers))
 
 
 def _replica(state: ReplicaState) -> QuorumReplica:
