@@ -106,16 +106,24 @@ def start_kafka(
         write_kafka_config(home, settings or {})
     data_dir = home / "data"
     if not (data_dir / "meta.properties").exists():
-        words = ("format", "-t", CLUSTER_ID, "-c", str(config))
-        kafka_jars.run_java("kafka.tools.StorageTool", *words)
-    jars = kafka_jars.logging_classpath if with_log else kafka_jars.classpath
-    command = kafka_jars.java_command(
-        "kafka.Kafka", str(config), options=(*_KAFKA_OPTIONS, *_LOG_OPTIONS), jars=jars
-    )
-    process = _spawn(command, home)
+        format_for_kafka(config)
+    process = _spawn(kafka_command(config, with_log=with_log), home)
     port = _client_port(config)
     address = _wait("Apache Kafka", process, home, lambda: _address_if_it_accepts(port))
     return Broker(address=address, data_dir=data_dir, process=process, home=home)
+
+
+def format_for_kafka(config: Path, cluster_id: str = CLUSTER_ID) -> None:
+    """Prepares the data directory of this server.properties with Kafka's own tool."""
+    words = ("format", "-t", cluster_id, "-c", str(config))
+    kafka_jars.run_java("kafka.tools.StorageTool", *words)
+
+
+def kafka_command(config: Path, *, with_log: bool = False) -> list[str]:
+    """The command line of a node of Kafka."""
+    jars = kafka_jars.logging_classpath if with_log else kafka_jars.classpath
+    options = (*_KAFKA_OPTIONS, *_LOG_OPTIONS)
+    return kafka_jars.java_command("kafka.Kafka", str(config), options=options, jars=jars)
 
 
 def write_kafka_config(home: Path, settings: Mapping[str, object]) -> Path:
