@@ -19,6 +19,7 @@ _READ_BYTES = 1 << 20
 class ScannedBatch:
     base_offset: int
     last_offset: int
+    max_timestamp: int
     producer_id: int
     epoch: int
     base_sequence: int
@@ -115,6 +116,7 @@ def _scan(partition: Partition) -> ScannedLog:
                 ScannedBatch(
                     header.base_offset,
                     header.last_offset,
+                    header.max_timestamp,
                     header.producer_id,
                     header.producer_epoch,
                     header.base_sequence,

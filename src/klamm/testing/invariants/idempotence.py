@@ -44,8 +44,7 @@ def sequences_have_no_gaps(evidence: Evidence) -> Iterator[str]:
             last[producer] = batch
             if before is None or batch.base_sequence == before.last_sequence + 1:
                 continue
-            silence = batch.records[0].timestamp - before.records[-1].timestamp
-            if not (evidence.may_lose_unsynced and silence > _FORGOTTEN_AFTER_MS):
+            if not _may_be_forgotten(evidence, before, batch):
                 yield (
                     f"{log.place}: producer {producer} has a gap from {before.last_sequence} "
                     f"to {batch.base_sequence}"
@@ -65,14 +64,30 @@ def no_value_is_written_twice(evidence: Evidence) -> Iterator[str]:
 
 
 def epochs_of_a_producer_rise(evidence: Evidence) -> Iterator[str]:
-    """T3 as the log shows it: after a newer epoch of a producer id nothing of an older one is written."""
+    """T3 as the log shows it: after a newer epoch of a producer id nothing of an older one is written.
+
+    A power failure may take the coordinator's newest records, and so its newest epochs, too.
+    """
     for log in evidence.scan.values():
         newest: dict[int, int] = {}
+        last: dict[int, ScannedBatch] = {}
         for batch in log.batches:
-            if batch.producer_id >= 0:
-                if batch.epoch < newest.get(batch.producer_id, -1):
-                    yield (
-                        f"{log.place}: producer {batch.producer_id} wrote in epoch {batch.epoch} "
-                        f"at {batch.base_offset} after epoch {newest[batch.producer_id]}"
-                    )
-                newest[batch.producer_id] = max(batch.epoch, newest.get(batch.producer_id, -1))
+            producer = batch.producer_id
+            if producer < 0:
+                continue
+            before = last.get(producer)
+            last[producer] = batch
+            if before is not None and _may_be_forgotten(evidence, before, batch):
+                newest.pop(producer, None)
+            if batch.epoch < newest.get(producer, -1):
+                yield (
+                    f"{log.place}: producer {producer} wrote in epoch {batch.epoch} "
+                    f"at {batch.base_offset} after epoch {newest[producer]}"
+                )
+            newest[producer] = max(batch.epoch, newest.get(producer, -1))
+
+
+def _may_be_forgotten(evidence: Evidence, before: ScannedBatch, batch: ScannedBatch) -> bool:
+    """Whether a broker that lost what was not synced may have known nothing of the producer any more."""
+    silence = batch.max_timestamp - before.max_timestamp
+    return evidence.may_lose_unsynced and silence > _FORGOTTEN_AFTER_MS
