@@ -1,11 +1,13 @@
 """What people type when a broker is gone, comes, or is to go: the commands against clusters of real processes."""
 
 import json
+import threading
 from typing import Any
 
 import pytest
 
-from cluster.processes import RealCluster, until
+from cluster.conftest import MakeCluster
+from cluster.processes import Ledger, RealCluster, until
 from klamm.cli.app import main
 
 pytestmark = pytest.mark.cluster
@@ -51,3 +53,45 @@ def test_health_tells_of_a_killed_broker_and_leaders_go_back_when_it_returns(
         return cluster.leader("topic") == 1
 
     until(elected)
+
+
+def test_a_broker_is_decommissioned_by_command(make_cluster: MakeCluster, run: Any) -> None:
+    cluster = make_cluster(roles="xbbb")
+    cluster.create_topic("topic", placed=[[4, 2], [3, 4], [1, 2]])
+    ledger = Ledger(cluster, "topic")
+    ledger.write(100)
+
+    def stop_when_empty() -> None:
+        until(lambda: not holds_anything(cluster, 4))
+        cluster.stop(4)
+
+    # As whoever runs the machine does when the command says so.
+    stopper = threading.Thread(target=stop_when_empty)
+    stopper.start()
+    code, rows, _ = run(cluster, "decommission", "4", "--yes")
+    stopper.join()
+
+    described = cluster.asks(lambda admin: admin.describe_cluster())
+    assert (code, rows) == (0, [{"broker": 4, "moved": 2, "unregistered": True}])
+    assert [node.node_id for node in described.nodes] == [1, 2, 3]
+    assert described.fenced == ()
+    ledger.check()
+
+
+def test_partitions_are_moved_by_command(make_cluster: MakeCluster, run: Any) -> None:
+    cluster = make_cluster(roles="xbb")
+    cluster.create_topic("topic", placed=[[1, 2], [1, 2]])
+    ledger = Ledger(cluster, "topic")
+    ledger.write(100)
+
+    code, rows, _ = run(cluster, "reassign", "topic", "--to", "2,3", "--wait")
+
+    assert code == 0
+    assert [row["replicas"] for row in rows] == [[2, 3], [3, 2]]
+    until(lambda: [cluster.isr("topic", number) for number in (0, 1)] == [(2, 3), (2, 3)])
+    ledger.check()
+
+
+def holds_anything(cluster: RealCluster, broker: int) -> bool:
+    topics = cluster.asks(lambda admin: admin.topics.list(internal=True))
+    return any(broker in p.replicas for topic in topics for p in topic.partitions.values())

@@ -35,6 +35,8 @@ LINES: dict[Words, Words] = {
     ("cluster", "start"): ("--dir", "nowhere"),
     ("cluster", "stop"): ("--dir", "nowhere"),
     ("cluster", "destroy"): ("--dir", "nowhere"),
+    ("cluster", "reassign"): (TOPIC, "--to", "1"),
+    ("cluster", "decommission"): ("7",),
     ("log", "dump"): (".",),
     ("log", "verify"): (".",),
     ("protocol", "show"): ("FetchRequest", "12"),

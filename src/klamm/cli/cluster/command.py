@@ -8,7 +8,9 @@ from klamm.cli.cluster.create import create
 from klamm.cli.cluster.destroy import destroy
 from klamm.cli.cluster.health import health
 from klamm.cli.cluster.info import info
+from klamm.cli.cluster.moves.decommission import decommission
 from klamm.cli.cluster.moves.elect_leaders import elect_leaders
+from klamm.cli.cluster.moves.reassign import reassign
 from klamm.cli.cluster.start import start
 from klamm.cli.cluster.stop import stop
 from klamm.cli.connect import command_group, run_typer
@@ -21,6 +23,8 @@ app.command()(destroy)
 app.command()(info)
 app.command()(health)
 app.command("elect-leaders")(elect_leaders)
+app.command()(reassign)
+app.command()(decommission)
 
 
 def run(arguments: Sequence[str]) -> int:
