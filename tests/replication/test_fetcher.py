@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from klamm.base.clock import Now
-from klamm.base.errors import ErrorCode
+from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition, Uuid
 from klamm.base.settings.replication import ReplicationSettings
 from klamm.base.settings.topic import TopicSettings
@@ -531,3 +531,19 @@ def test_out_of_range_that_is_over_meanwhile_is_fetched_on():
     assert fetched is not None
 
     assert fetcher.located(fetched, 0, 5) is Outcome.TAKEN
+
+
+def test_what_is_no_longer_ours_is_neither_written_to_nor_cut():
+    """Its files are gone: the disk would seem to fail, and with it all that is in the directory."""
+    follower = a_follower(0, batch(0, b"a", b"b"))
+    follower.retire()
+
+    with pytest.raises(ApiError) as written:
+        follower.append_fetched(
+            batch(2), leader_epoch=EPOCH, high_watermark=2, log_start=0, now=AT.wall
+        )
+    with pytest.raises(ApiError) as cut:
+        follower.truncate_to(1, EPOCH)
+
+    assert {written.value.code, cut.value.code} == {ErrorCode.FENCED_LEADER_EPOCH}
+    assert follower.log.end_offset == 2

@@ -8,6 +8,7 @@ from klamm.protocol.records.control import EndMarker
 from klamm.protocol.records.reader import Record
 from klamm.replication.isr import BrokerInIsr
 from klamm.replication.partition import Isolation, Partition, Role
+from klamm.replication.verification import Verification
 from replication.leading import (
     EPOCHS,
     LAG_MS,
@@ -429,3 +430,19 @@ def test_after_an_unclean_election_a_gap_is_a_loss() -> None:
     refused = refusal_of(a_successor(recovery=1), 2)
 
     assert refused == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_a_verification_does_not_outlive_a_leadership() -> None:
+    """The transaction may have ended at the leader in between: its batch would open it again, for ever."""
+    partition = a_leader()
+    verification = Verification(partition, 7, 0, 0, bumps_epochs=False)
+    assert verification.begin()
+
+    partition.make_follower(a_state(leader=OTHER, epoch=1))
+    lead(partition, a_state(epoch=2))
+
+    assert verification.is_void
+    with pytest.raises(ApiError) as refused:
+        verification.check()
+    assert code_of(refused) == ErrorCode.INVALID_TXN_STATE
+    verification.end()

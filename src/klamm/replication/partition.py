@@ -199,6 +199,7 @@ class Partition:
         self.is_leader = False
         self.append = self._refuse_append
         self.leadership = None
+        self.verifications.void_all()
 
     def retire(self) -> None:
         """It is no longer this broker's: whoever still holds it gets nothing from it."""
@@ -454,7 +455,9 @@ class Partition:
     def _check_follower(self, leader_epoch: int) -> None:
         if self.is_offline:
             raise self._not_leader()
-        if self.role is not Role.FOLLOWER or leader_epoch != self.leader_epoch:
+        # One that is no longer ours has no leader, and its files are gone.
+        has_leader = self.role is Role.FOLLOWER and self.leader_id != NO_LEADER
+        if not has_leader or leader_epoch != self.leader_epoch:
             raise ApiError(ErrorCode.FENCED_LEADER_EPOCH)
 
     # -- deleting records -------------------------------------------------------------------------------------------

@@ -95,6 +95,10 @@ class Verifications:
         """A transaction of this producer ended here."""
         self._guards.pop(producer_id, None)
 
+    def void_all(self) -> None:
+        """Another leads: transactions end there, and their markers come with what is fetched."""
+        self._guards.clear()
+
 
 class Verification:
     """One batch's way, from the question to the append. `begin` it, `check` it before the append, and `end` it in any case."""

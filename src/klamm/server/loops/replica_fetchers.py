@@ -168,7 +168,9 @@ class ReplicaFetchers:
                 del self._cutting[partition.name]
             for partition in waiting:
                 self._resume(partition)
-            self.follow(waiting)
+            # A topic may have been made again meanwhile.
+            find = self._broker.replicas.find
+            self.follow([find(*each.name) or each for each in waiting])
 
     def _cut(self, partition: Partition, fetched: Fetched) -> list[File] | None:
         """The files that must be synced; None if there was nothing to do."""
