@@ -44,6 +44,7 @@ class Connection(asyncio.Protocol):
     ) -> None:
         self.address = address
         self.features: Mapping[str, int] = {}
+        self.supported_features: Mapping[str, tuple[int, int]] = {}
         self._client_id = client_id
         self._max_frame_bytes = max_frame_bytes
         self._versions: dict[int, tuple[int, int]] | None = None
@@ -135,6 +136,9 @@ class Connection(asyncio.Protocol):
             raise error_of(found.error_code)
         self._versions = {row.api_key: (row.min_version, row.max_version) for row in found.api_keys}
         self.features = {row.name: row.max_version_level for row in found.finalized_features}
+        self.supported_features = {
+            row.name: (row.min_version, row.max_version) for row in found.supported_features
+        }
 
     # What the loop calls.
 

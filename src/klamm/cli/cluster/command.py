@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from klamm.cli.cluster.create import create
 from klamm.cli.cluster.destroy import destroy
+from klamm.cli.cluster.features import features
 from klamm.cli.cluster.health import health
 from klamm.cli.cluster.info import info
 from klamm.cli.cluster.moves.decommission import decommission
@@ -22,6 +23,7 @@ app.command()(stop)
 app.command()(destroy)
 app.command()(info)
 app.command()(health)
+app.command()(features)
 app.command("elect-leaders")(elect_leaders)
 app.command()(reassign)
 app.command()(decommission)
