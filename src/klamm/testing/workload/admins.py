@@ -44,7 +44,7 @@ class Administrator:
             life.deleted = stage.now()
         await stage.breathe(self._rng.expovariate(1))
         if life.name not in [topic.name for topic in await admin.topics.list()]:
-            await admin.topics.create(life.name, partitions=2, replication_factor=1)
+            await admin.topics.create(life.name, partitions=2)
         stage.history.topics.append(TopicLife(life.name, stage.now()))
         stage.topics[life.name] = 2
 
