@@ -111,8 +111,11 @@ def _session(warehouse: Path) -> SparkSession:
             warehouse=str(warehouse),
             driver_memory="1g",
             log_level="FATAL",
-            # What the second compiler would gain comes too late for queries of some seconds.
-            options={"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"},
+            # What the second compiler would gain comes too late for queries of some seconds. The first alone has room for
+            # the code of a few dozen of them, and then Java only interprets.
+            options={
+                "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+            },
         )
     )
 
