@@ -60,7 +60,7 @@ def test_command_is_found_by_its_name(words: tuple[str, ...]) -> None:
     """`klamm group reset-offsets` is cli/group/reset_offsets.py, `klamm topic create` is in cli/topic.py."""
     folders = {CLI, *(path for path in CLI.iterdir() if path.is_dir())}
     alone = {folder / f"{words[0]}.py" for folder in folders} | {CLI / words[0] / "command.py"}
-    own = {CLI / words[0] / f"{words[-1].replace('-', '_')}.py"}
+    own = set((CLI / words[0]).rglob(f"{words[-1].replace('-', '_')}.py"))
 
     assert [
         path

@@ -153,11 +153,15 @@ class Node:
         )
         stack.push_async_callback(broker.close)
         self._keep_house(stack, broker)
+        if is_alone(settings):
+            # Nobody else need reach it before it leads, and no client should see partitions without a leader.
+            await lifecycle.unfence()
         for listener in listeners:
             await listener.serve(Dispatcher.of_broker(broker).dispatch)
             # Closed before everything that was opened since it was bound: nobody is served by a broker that stops.
             stack.callback(listener.close)
-        await lifecycle.unfence()
+        if not is_alone(settings):
+            await lifecycle.unfence()
         stack.push_async_callback(lifecycle.hand_over)
 
     def _bind(self, stack: AsyncExitStack) -> list[Listener]:

@@ -15,6 +15,8 @@ pytestmark = pytest.mark.compat
 
 TOTAL = 80
 SECONDS = 10
+# So many polls in a row may bring nothing.
+PATIENCE = 15
 # librdkafka 2.16 forgets a broker that it has lost, all but the coordinator of a group that it asks for ever after.
 PATIENT = {"reconnect.backoff.max.ms": 100, "metadata.recovery.strategy": "none"}
 # Where in a transaction the broker is killed, round after round.
@@ -61,7 +63,7 @@ def copy(address: str, kill: Callable[[], None]) -> None:
     """A loop as the documentation of Kafka has it: whatever goes wrong, begin again where the group stands."""
     source = TopicPartition("source", 0)
     consumer = reader(address, "copier")
-    rounds = done = 0
+    rounds = done = idle = 0
     producer: Producer | None = None
     while done < TOTAL:
         try:
@@ -72,6 +74,11 @@ def copy(address: str, kill: Callable[[], None]) -> None:
             # Anew in each round: what librdkafka holds of an older leader's records it throws away, and does not fetch again.
             consumer.assign([TopicPartition("source", 0, done)])
             messages = [each for each in consumer.consume(10, 1) if each.error() is None]
+            idle = 0 if messages else idle + 1
+            if idle > PATIENCE:
+                # Now and then it never fetches again from a broker that was killed under it.
+                consumer.close()
+                consumer, idle = reader(address, "copier"), 0
             if messages:
                 rounds += 1
                 one_round(producer, consumer, messages, MOMENTS[rounds % len(MOMENTS)], kill)
