@@ -258,6 +258,8 @@ class Broker:
         delay = partition.settings.file_delete_delay_ms
         try:
             self._delete_files(old, self.clock.monotonic() + delay)
+            # Else a power failure could bring it back beside the new one, which will have records that it has not.
+            home.disk.fsync_dir(home.path)
         except OSError as e:
             self.directory_failed(home, e)
 
