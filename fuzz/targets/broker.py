@@ -11,6 +11,7 @@ from typing import Any, cast
 from fuzz.samples import encoded_samples
 from fuzz.target import Finding, Target
 from klamm.base.errors import CorruptFrame
+from klamm.base.principal import ANONYMOUS
 from klamm.base.settings.load import load
 from klamm.protocol.apis import Api
 from klamm.protocol.compile import encode
@@ -26,8 +27,9 @@ from klamm.protocol.records.reader import Record
 from klamm.server.api_table import BROKER as SERVED
 from klamm.server.api_table import ServedApi
 from klamm.server.dispatch import Dispatcher
-from klamm.server.network.connection import Answer, Connection
+from klamm.server.network.connection import Connection
 from klamm.server.network.listener import Listener
+from klamm.server.network.outgoing import Answer
 from klamm.server.node import Node
 from klamm.server.world.real import real_world
 
@@ -47,6 +49,7 @@ class _Connection:
         self.listener = cast(Listener, _Listener())
         self.local_host, self.local_port = "127.0.0.1", 9092
         self.peer_host = "127.0.0.1"
+        self.principal = ANONYMOUS
         self.on_lost: Any = None
 
     def finish(self, answer: Answer | None) -> None: ...

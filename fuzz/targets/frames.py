@@ -7,10 +7,11 @@ from typing import Any, NamedTuple, cast
 
 from fuzz.target import Target
 from klamm.base.errors import CorruptFrame
-from klamm.server.network.connection import Answer, Connection
+from klamm.server.network.connection import Connection
 from klamm.server.network.limits import Limits
 from klamm.server.network.listener import Listener
 from klamm.server.network.long_answer import LongAnswer
+from klamm.server.network.outgoing import Answer
 from klamm.server.network.pending import PARKED, Parked
 from klamm.server.network.shared import Shared
 from klamm.server.world.ports import Arrival, Buffer

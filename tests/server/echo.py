@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 from klamm.log.disk import RealFile
 from klamm.log.results import Slice
-from klamm.server.network.connection import Answer, Connection
+from klamm.server.network.connection import Connection
 from klamm.server.network.limits import Limits
 from klamm.server.network.listener import Listener
 from klamm.server.network.long_answer import LongAnswer
+from klamm.server.network.outgoing import Answer
 from klamm.server.network.pending import PARKED, Parked, Pending
 from klamm.server.network.shared import Shared
 from klamm.server.world.sockets import Sockets

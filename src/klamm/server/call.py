@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from klamm.protocol.compile import encoder
 from klamm.server.controller_port import Origin
-from klamm.server.network.connection import Answer, Connection
+from klamm.server.network.connection import Connection
 from klamm.server.network.long_answer import LongAnswer, Unread
+from klamm.server.network.outgoing import Answer
 from klamm.server.network.pending import Parked
 from klamm.server.world.ports import Buffer
 
@@ -58,6 +59,8 @@ class Call:
         "connection",
         "correlation_id",
         "now",
+        "peer_host",
+        "principal",
         "route",
         "version",
     )
@@ -79,6 +82,9 @@ class Call:
         self.version = version
         self.correlation_id = correlation_id
         self.client_id: str | None = None
+        # In an envelope: those of the client in whose name a broker asks.
+        self.principal = connection.principal
+        self.peer_host = connection.peer_host
         self.now = context.clock.now()
 
     @property
@@ -88,7 +94,7 @@ class Call:
 
     async def forward(self, request: object) -> Any:
         """Ask the active controller in the name of the client that called."""
-        origin = Origin(self.version, self.client_id, self.connection.peer_host)
+        origin = Origin(self.version, self.client_id, self.peer_host, self.principal)
         return await self.context.controller.forward(request, origin)
 
     def encode(self, body: Message | EncodedBody | LongBody) -> Answer:

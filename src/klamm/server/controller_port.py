@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, overload
 
 from klamm.base.clock import Now
+from klamm.base.principal import KafkaPrincipal
 from klamm.controller.controller import Controller
 from klamm.controller.decision import Decision
 from klamm.protocol.messages.allocate_producer_ids import (
@@ -101,6 +102,7 @@ class Origin(NamedTuple):
     version: int
     client_id: str | None
     host: str
+    principal: KafkaPrincipal
 
 
 class ControllerPort(Protocol):

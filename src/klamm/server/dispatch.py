@@ -14,7 +14,8 @@ from klamm.protocol.wire import OBJECT_ROOM, skip_tags
 from klamm.server.api_table import ServedApi
 from klamm.server.call import Call, Later
 from klamm.server.handlers.api_versions import unsupported_version
-from klamm.server.network.connection import Answer, Connection
+from klamm.server.network.connection import Connection
+from klamm.server.network.outgoing import Answer
 from klamm.server.network.pending import PARKED, Parked
 from klamm.server.straight.commit import StraightCommit
 from klamm.server.straight.fetch import StraightFetch

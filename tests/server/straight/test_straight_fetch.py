@@ -6,7 +6,7 @@ import pytest
 
 from klamm.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from klamm.protocol.records.batch import Codec
-from klamm.server.network.connection import Answer
+from klamm.server.network.outgoing import Answer
 from klamm.server.straight.fetch import StraightFetch
 from server.asking import (
     NO_TOPIC,

@@ -10,7 +10,7 @@ from klamm.protocol.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from klamm.server.network.connection import Answer
+from klamm.server.network.outgoing import Answer
 from klamm.server.straight.list_offsets import StraightListOffsets
 from server.asking import EARLIEST, LATEST, NO_TOPIC, Topic, append, offset_at
 from server.conftest import MakeTopic, create_topic, delete_topic

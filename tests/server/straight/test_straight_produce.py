@@ -9,7 +9,7 @@ from klamm.base.errors import ErrorCode
 from klamm.log.log import Log
 from klamm.protocol.messages.produce import ProduceRequest
 from klamm.protocol.records.batch import Codec
-from klamm.server.network.connection import Answer
+from klamm.server.network.outgoing import Answer
 from klamm.server.straight.produce import StraightProduce
 from server.asking import (
     NO_TOPIC,

@@ -4,7 +4,7 @@ import pytest
 
 from klamm.base.errors import ErrorCode
 from klamm.coordinator.shard import Producer
-from klamm.server.network.connection import Answer
+from klamm.server.network.outgoing import Answer
 from klamm.server.straight.produce import StraightProduce
 from server.asking import Topic, a_batch, a_produce, a_produce_of, error
 from server.conftest import MakeTopic

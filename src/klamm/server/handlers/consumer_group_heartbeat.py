@@ -20,7 +20,7 @@ _PROTOCOL = "consumer"
 def handle(request: ConsumerGroupHeartbeatRequest, call: Call) -> Message | Parked:
     if _PROTOCOL not in call.broker.settings.group.group_coordinator_rebalance_protocols:
         raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
-    client = Client(call.client_id or "", f"/{call.connection.peer_host}")
+    client = Client(call.client_id or "", f"/{call.peer_host}")
     return call.broker.groups.ask(
         request.group_id,
         request,

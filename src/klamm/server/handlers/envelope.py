@@ -6,11 +6,13 @@ is not the active controller is said on the envelope: the broker looks for the o
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from struct import error
 from types import CoroutineType
 from typing import Any
 
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
+from klamm.base.principal import KafkaPrincipal
 from klamm.protocol.compile import decode, decoder
 from klamm.protocol.messages.control import DefaultPrincipalData
 from klamm.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
@@ -24,11 +26,12 @@ _SIZE = 4
 
 
 async def handle(request: EnvelopeRequest, call: Call) -> EnvelopeResponse:
-    _check_principal(request)
+    principal, host = _client(request)
     try:
         inner, message = _open(bytes(request.request_data), call)
     except (CorruptFrame, error, IndexError):
         raise ApiError(ErrorCode.INVALID_REQUEST) from None
+    inner.principal, inner.peer_host = principal, host
     try:
         answer: Any = inner.route.handle(message, inner)
         if isinstance(answer, CoroutineType):
@@ -44,16 +47,20 @@ async def handle(request: EnvelopeRequest, call: Call) -> EnvelopeResponse:
     return EnvelopeResponse(response_data=b"".join(frame)[_SIZE:])
 
 
-def _check_principal(request: EnvelopeRequest) -> None:
+def _client(request: EnvelopeRequest) -> tuple[KafkaPrincipal, str]:
+    """In whose name the broker asks, and from where that client came."""
     data = bytes(request.request_principal or b"")
     try:
         if int.from_bytes(data[:2], "big") != _PRINCIPAL_VERSION:
             raise CorruptFrame("a principal of another version")
-        decode(DefaultPrincipalData, _PRINCIPAL_VERSION, data[2:])
+        described = decode(DefaultPrincipalData, _PRINCIPAL_VERSION, data[2:])
     except CorruptFrame:
         raise ApiError(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE) from None
-    if len(bytes(request.client_host_address)) not in (4, 16):
-        raise ApiError(ErrorCode.INVALID_REQUEST)
+    try:
+        host = str(ip_address(bytes(request.client_host_address)))
+    except ValueError:
+        raise ApiError(ErrorCode.INVALID_REQUEST) from None
+    return KafkaPrincipal(described.type, described.name, described.token_authenticated), host
 
 
 def _open(data: bytes, call: Call) -> tuple[Call, object]:

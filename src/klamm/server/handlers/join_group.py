@@ -23,7 +23,7 @@ def handle(request: JoinGroupRequest, call: Call) -> Message | Parked:
     shortest = settings.group_min_session_timeout_ms
     if not shortest <= request.session_timeout_ms <= settings.group_max_session_timeout_ms:
         raise ApiError(ErrorCode.INVALID_SESSION_TIMEOUT)
-    client = Client(call.client_id or "", f"/{call.connection.peer_host}")
+    client = Client(call.client_id or "", f"/{call.peer_host}")
     return call.broker.groups.ask(
         request.group_id,
         request,

@@ -1,4 +1,4 @@
-"""One client connection: frames in, answers out, strictly in the order of the requests.
+"""One client connection: frames in, and who handles them; outgoing.py is the way back, in the order of the requests.
 
 Like Kafka, a connection works on one request at a time: while one is parked (a fetch that waits for data) or an answer
 is not yet taken by the client, requests behind it wait. Only produces that wait for followers do not stop those behind
@@ -17,19 +17,17 @@ from sys import intern
 from typing import TYPE_CHECKING, cast
 
 from klamm.base.errors import CorruptFrame
+from klamm.base.principal import ANONYMOUS
 from klamm.server.network.buffers import PartialFrame
-from klamm.server.network.limits import GATHER_BYTES, LARGE_READ, LEAST_PROGRESS, READ_AT_ONCE
-from klamm.server.network.long_answer import AT_ONCE, LongAnswer
-from klamm.server.network.pending import MOST_PENDING, PENDING_COST, Parked, Pending
-from klamm.server.network.reasons import CHOKED, CLOSING, FULL, PIPELINED, SENDING, SHORT, WAITING
+from klamm.server.network.limits import LARGE_READ, LEAST_PROGRESS, READ_AT_ONCE
+from klamm.server.network.outgoing import Answer, Outgoing
+from klamm.server.network.pending import Parked, Pending
+from klamm.server.network.reasons import CHOKED, CLOSING, PIPELINED, SENDING, SHORT, WAITING
 from klamm.server.network.shared import Shared
-from klamm.server.world.ports import Arrival, Buffer
+from klamm.server.world.ports import Arrival
 
 if TYPE_CHECKING:
     from klamm.server.network.listener import Listener
-
-# A tuple holds one buffer, which nearly all answers are.
-Answer = tuple[Buffer] | list[Buffer] | LongAnswer
 
 _unpack_size = Struct(">i").unpack_from
 
@@ -37,33 +35,17 @@ _unpack_size = Struct(">i").unpack_from
 Dispatch = Callable[["Connection", memoryview], Answer | Parked | None]
 
 
-class Connection(asyncio.BufferedProtocol):
+class Connection(Outgoing):
     __slots__ = (
-        "_blocked",
-        "_budget",
         "_buffers",
         "_busy_poll",
-        "_charged",
         "_dispatch",
-        "_gathered",
         "_has_asked",
         "_held",
-        "_is_paused",
-        "_long",
         "_max_size",
-        "_moved_at",
-        "_out",
-        "_outbox",
         "_parked_cost",
         "_partial",
-        "_pending",
-        "_progress",
-        "_send_now",
         "_streak",
-        "_time",
-        "_transport",
-        "_unsent",
-        "_wire",
         "last_active",
         "listener",
         "local_host",
@@ -71,6 +53,7 @@ class Connection(asyncio.BufferedProtocol):
         "on_lost",
         "peer_host",
         "peer_port",
+        "principal",
     )
 
     def __init__(
@@ -81,43 +64,26 @@ class Connection(asyncio.BufferedProtocol):
         *,
         arrival: Arrival,
     ) -> None:
+        super().__init__(shared, arrival.wire, listener.time)
         self.listener = listener
         self.on_lost: Callable[[], None] | None = None
-        self._time = listener.time
-        self.last_active = self._moved_at = self._time()
+        self.principal = ANONYMOUS
+        self.last_active = self._moved_at
         self.peer_host = intern(arrival.host)
         self.local_host = ""
         self.peer_port = self.local_port = 0
         self._dispatch = dispatch
         self._buffers = shared.buffers
-        self._budget = shared.budget
-        self._outbox = shared.outbox
         self._busy_poll = shared.busy_poll
         self._max_size = shared.limits.max_request_bytes
-        self._transport: asyncio.Transport | None = None
-        # For answers that go past the transport, while it has nothing to send itself.
-        self._wire = arrival.wire
-        self._send_now = arrival.wire.send
         self._has_asked = False
-        self._blocked = 0
-        self._is_paused = False
         # Frames: the one that is coming, and what came behind one that has to wait.
         self._partial: PartialFrame | None = None
         self._held: memoryview | None = None
         # What was read in large reads, one after the other.
         self._streak = 0
-        # Answers: gathered small ones and their size, a long one, and what the transport could not send.
-        self._out: list[Buffer] = []
-        self._gathered = 0
-        self._long: LongAnswer | None = None
-        self._unsent = 0
-        # In the order of the requests; those behind a pending one may be there already.
-        self._pending: list[Pending] = []
-        # What the budget has counted for this connection, and how much of it for a parked request.
-        self._charged = 0
+        # How much of what the budget has counted is for a parked request.
         self._parked_cost = 0
-        # How far the frame or the answer had got at `_moved_at`.
-        self._progress = 0
 
     # -- what asyncio calls ---------------------------------------------------------------------------------------
 
@@ -201,23 +167,6 @@ class Connection(asyncio.BufferedProtocol):
                     self._write()
         self._unblock(WAITING)
 
-    def send_settled(self) -> None:
-        """A pending answer has come: send those in front that are complete, and read on if there is room again."""
-        pending = self._pending
-        while pending and not self._blocked & (SENDING | CLOSING):
-            answer = pending[0].answer
-            if answer is None:
-                break
-            del pending[0]
-            self._release(PENDING_COST)
-            self._emit(answer)
-        if self._out:
-            self._write()
-        if not pending:
-            self._blocked &= ~PIPELINED
-        if self._blocked & FULL and len(pending) < MOST_PENDING:
-            self._unblock(FULL)
-
     def may_park(self, cost: int) -> bool:
         """Pay for a request that will wait. False when memory is short: then it must not."""
         if self._budget.is_used_up:
@@ -229,10 +178,6 @@ class Connection(asyncio.BufferedProtocol):
         """Pay, until `finish`, for a request that has to wait even if memory is short."""
         self._parked_cost += cost
         self._charge(cost)
-
-    def may_answer_long(self) -> bool:
-        """Whether an answer may be sent piece by piece: only so many, since they keep files open."""
-        return self._outbox.has_room
 
     def refuse(self, why: str) -> None:
         """The client sent what makes no sense."""
@@ -409,121 +354,7 @@ class Connection(asyncio.BufferedProtocol):
         self._charge(end - at)
         self._pause()
 
-    # -- answers --------------------------------------------------------------------------------------------------
-
-    def _send(self, answer: Buffer) -> None:
-        """Past the transport, which has nothing to send as long as the client is not choked; it takes what is left."""
-        try:
-            sent = self._send_now(answer)
-        except BlockingIOError:
-            sent = 0
-        except OSError:
-            # The transport will hear of it, too.
-            return
-        if sent < len(answer):
-            assert self._transport is not None
-            self._transport.write(memoryview(answer)[sent:])
-
-    def _queue(self, answer: Answer) -> None:
-        if self._pending:
-            self._line_up(Pending(answer))
-        else:
-            self._emit(answer)
-
-    def _line_up(self, pending: Pending) -> None:
-        pending.connection = self
-        self._pending.append(pending)
-        self._charge(PENDING_COST)
-        is_full = len(self._pending) >= MOST_PENDING
-        self._blocked |= PIPELINED | FULL if is_full else PIPELINED
-
-    def _emit(self, answer: Answer) -> None:
-        if isinstance(answer, LongAnswer):
-            self._begin_long(answer)
-            return
-        self._gather(answer)
-
-    def _gather(self, answer: tuple[Buffer] | list[Buffer]) -> None:
-        self._out += answer
-        for part in answer:
-            self._gathered += len(part)
-        if self._gathered > GATHER_BYTES:
-            self._write()
-
-    def _write(self) -> None:
-        out = self._out
-        self._out = []
-        self._gathered = 0
-        transport = self._transport
-        if transport is None or self._blocked & CLOSING:
-            return
-        if len(out) == 1:
-            transport.write(out[0])
-        else:
-            transport.writelines(out)
-        if self._blocked & CHOKED:
-            self._count_unsent()
-
-    def _begin_long(self, long: LongAnswer) -> None:
-        if self._out:
-            self._write()
-        if not self._blocked & (CHOKED | CLOSING):
-            self._send_directly(long, AT_ONCE)
-        if long.is_done or self._blocked & CLOSING:
-            return
-        if not self.may_answer_long():
-            self._write_whole(long)
-            return
-        self._block(SENDING)
-        self._long = long
-        self._outbox.count += 1
-        self._charge(long.cost())
-        self._outbox.send_soon(self._send_piece)
-
-    def _write_whole(self, long: LongAnswer) -> None:
-        """Read what is left of it into memory, as short answers are: it must not keep its files open."""
-        try:
-            while not long.is_done:
-                self._out += long.take()
-        except OSError as e:
-            self.abort(f"its answer could not be read: {e}")
-            return
-        self._write()
-
-    def _send_directly(self, long: LongAnswer, at_most: int) -> bool:
-        """Past the transport, which has nothing to send as long as the client is not choked."""
-        try:
-            return long.send(self._wire, at_most)
-        except ConnectionError:
-            # The transport will hear of it, too.
-            return False
-        except OSError as e:
-            self.abort(f"its answer could not be read: {e}")
-            return False
-
-    def _send_piece(self) -> None:
-        """The next piece of a long answer; the one behind it when the client has taken this one."""
-        long, transport = self._long, self._transport
-        if long is None or transport is None or self._blocked & (CHOKED | CLOSING):
-            return
-        if not self._send_directly(long, READ_AT_ONCE):
-            # The socket is full: the transport knows when it no longer is.
-            try:
-                transport.writelines(long.take())
-            except OSError as e:
-                self.abort(f"its answer could not be read: {e}")
-        if self._blocked & CLOSING:
-            return
-        if long.is_done:
-            self._end_long(long)
-            self._unblock(SENDING)
-        elif not self._blocked & CHOKED:
-            self._outbox.send_soon(self._send_piece)
-
-    def _end_long(self, long: LongAnswer) -> None:
-        self._long = None
-        self._outbox.count -= 1
-        self._release(long.cost())
+    # -- flow -----------------------------------------------------------------------------------------------------
 
     def _count_unsent(self) -> None:
         if self._transport is None or self._blocked & CLOSING:
@@ -531,18 +362,6 @@ class Connection(asyncio.BufferedProtocol):
         before, self._unsent = self._unsent, self._transport.get_write_buffer_size()
         self._budget.unread.setdefault(self)
         self._charge(self._unsent - before)
-
-    # -- memory and flow ------------------------------------------------------------------------------------------
-
-    def _charge(self, size: int) -> None:
-        self._charged += size
-        self._budget.charge(size)
-
-    def _release(self, size: int) -> None:
-        # After an abort everything has been given back already.
-        size = min(size, self._charged)
-        self._charged -= size
-        self._budget.give_back(size)
 
     def _let_go(self) -> None:
         """Give back all memory; nothing will be read or sent any more."""
@@ -559,15 +378,6 @@ class Connection(asyncio.BufferedProtocol):
         self._budget.leave(self)
         charged, self._charged = self._charged, 0
         self._budget.give_back(charged)
-
-    def _block(self, reason: int) -> None:
-        self._blocked |= reason
-        self._pause()
-
-    def _pause(self) -> None:
-        if not self._is_paused and self._transport is not None:
-            self._is_paused = True
-            self._transport.pause_reading()
 
     def _unblock(self, reason: int) -> None:
         self._blocked &= ~reason

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from klamm.server.network.connection import Answer, Connection
+    from klamm.server.network.outgoing import Answer, Outgoing
 
 # As many as clients have under way when they ask for the order to be kept.
 MOST_PENDING = 5
@@ -31,7 +31,7 @@ class Pending(Parked):
 
     def __init__(self, answer: Answer | None = None) -> None:
         self.answer = answer
-        self.connection: Connection | None = None
+        self.connection: Outgoing | None = None
 
     def settle(self, answer: Answer) -> None:
         self.answer = answer

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from klamm.base.clock import Ms
 from klamm.base.errors import ApiError, ErrorCode, code_of
 from klamm.base.ids import METADATA_TOPIC
+from klamm.base.principal import KafkaPrincipal
 from klamm.base.settings.broker import Settings
 from klamm.protocol.apis import APIS, Api
 from klamm.protocol.compile import decode, encode
@@ -48,7 +49,6 @@ _LANES: dict[type, str] = {
     AssignReplicasToDirsRequest: "directory-assignments",
 }
 _FORWARDING = "forwarding"
-_ANONYMOUS = DefaultPrincipalData(type="User", name="ANONYMOUS")
 _PRINCIPAL_VERSION = 0
 
 
@@ -129,7 +129,7 @@ class ControllerChannel:
         envelope = EnvelopeRequest(
             request_data=_wrapped(api, request, origin),
             request_principal=_PRINCIPAL_VERSION.to_bytes(2, "big")
-            + encode(_ANONYMOUS, _PRINCIPAL_VERSION),
+            + encode(_described(origin.principal), _PRINCIPAL_VERSION),
             client_host_address=_packed(origin.host),
         )
         answer: EnvelopeResponse = await channel.ask(envelope, timeout_ms=left_ms)
@@ -181,6 +181,12 @@ def _checked(answer: Any) -> Any:
     elif code := getattr(answer, "error_code", 0):
         raise ApiError(code_of(code), getattr(answer, "error_message", None))
     return answer
+
+
+def _described(principal: KafkaPrincipal) -> DefaultPrincipalData:
+    return DefaultPrincipalData(
+        type=principal.type, name=principal.name, token_authenticated=principal.is_token
+    )
 
 
 def _wrapped(api: Api, request: object, origin: Origin) -> bytes:

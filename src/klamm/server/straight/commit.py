@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import Uuid
 from klamm.server.coordination.coordinator import Written
-from klamm.server.network.connection import Answer, Connection
+from klamm.server.network.connection import Connection
+from klamm.server.network.outgoing import Answer
 from klamm.server.network.pending import PARKED, Parked
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from klamm.base.errors import ApiError
 from klamm.protocol.wire import put_uvarint
 from klamm.replication.partition import Isolation, Partition
-from klamm.server.network.connection import Answer
 from klamm.server.network.long_answer import DIRECT_BYTES, LONG_BYTES, LongAnswer
+from klamm.server.network.outgoing import Answer
 from klamm.server.straight.routes import SIZE_BY_ID, find_by_id, find_by_name
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from struct import Struct, error
 from typing import TYPE_CHECKING
 
 from klamm.base.errors import ApiError
-from klamm.server.network.connection import Answer
+from klamm.server.network.outgoing import Answer
 
 if TYPE_CHECKING:
     from klamm.coordinator.group.classic.seat import Seat

@@ -9,7 +9,7 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from klamm.replication.partition import Partition
-from klamm.server.network.connection import Answer
+from klamm.server.network.outgoing import Answer
 from klamm.server.straight.routes import find_by_name
 
 if TYPE_CHECKING:

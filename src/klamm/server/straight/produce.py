@@ -15,7 +15,7 @@ from klamm.log.results import Appended
 from klamm.protocol.records.batch import TRANSACTIONAL
 from klamm.replication.partition import ACKS_ALL, Partition
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
-from klamm.server.network.connection import Answer
+from klamm.server.network.outgoing import Answer
 from klamm.server.network.pending import Parked, Pending
 from klamm.server.straight.batches import ATTRIBUTES_AT, is_admitted, read_size
 from klamm.server.straight.produce_many import FIRST_WITH_TOPIC_IDS, StraightProduceMany

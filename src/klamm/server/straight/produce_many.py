@@ -22,7 +22,7 @@ from klamm.protocol.records.batch import TRANSACTIONAL
 from klamm.replication.partition import ACKS_ALL, Partition
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 from klamm.server.handlers.produce import as_told, refusal
-from klamm.server.network.connection import Answer
+from klamm.server.network.outgoing import Answer
 from klamm.server.network.pending import Parked, Pending
 from klamm.server.straight.batches import ATTRIBUTES_AT, is_admitted, read_size
 

@@ -13,7 +13,7 @@ from klamm.protocol.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from klamm.server.network.connection import Answer
+from klamm.server.network.outgoing import Answer
 from klamm.server.straight.commit import StraightCommit
 from klamm.server.straight.heartbeat import StraightHeartbeat
 from server.asking import NO_TOPIC, Topic, error
