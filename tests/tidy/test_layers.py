@@ -93,3 +93,15 @@ def test_module_imports_only_what_its_layer_allows(path: Path) -> None:
             assert module.split(".")[0] not in NOT_PURE, (
                 f"{path}:{line}: {home} is pure; no {module}"
             )
+
+
+def test_transactions_are_verified_in_one_room() -> None:
+    guards = "klamm.replication.verification"
+    users = {
+        path.parent
+        for path in source_files()
+        for module, _ in imports_of(path)
+        if module == guards and str(path) != "replication/partition.py"
+    }
+
+    assert users == {Path("server/verification")}

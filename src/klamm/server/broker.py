@@ -29,7 +29,6 @@ from klamm.server.coordination.internal_topics import (
     InternalTopics,
 )
 from klamm.server.coordination.markers import MarkerWriter
-from klamm.server.coordination.participation import Participation
 from klamm.server.directories.assignments import DirectoryAssignments
 from klamm.server.directories.moves import DirectoryMoves
 from klamm.server.heavy.turns import HeavyRequests
@@ -43,6 +42,7 @@ from klamm.server.peers.peers import Peers
 from klamm.server.producer_ids import ProducerIds
 from klamm.server.replication.alter_partition_manager import AlterPartitionManager
 from klamm.server.replication.waiting import Waiting
+from klamm.server.verification.verifier import TransactionVerifier
 from klamm.server.world.ports import World
 from klamm.storage.log_directories import LogDirectory
 
@@ -106,7 +106,7 @@ class Broker:
         self.replicas.before_leading = self.replica_fetchers.settle
         self.markers = MarkerWriter(self)
         self.transactions.on_progress = self.markers.progress
-        self.participation = Participation(self)
+        self.verifier = TransactionVerifier(self)
         # In the order in which they began.
         self.tasks: dict[asyncio.Task[None], None] = {}
         # Hears that a directory went offline: the controller is to be told.
@@ -342,7 +342,7 @@ class Broker:
         await self.groups.close()
         await self.transactions.close()
         self.markers.close()
-        self.participation.close()
+        self.verifier.close()
         self.peers.close()
         await self.flusher.close()
         await self.checkpointer.close()

@@ -28,15 +28,15 @@ from klamm.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from klamm.protocol.records.batch import ATTRIBUTES_AT, CODEC_MASK, TRANSACTIONAL, Codec
-from klamm.protocol.wire import Buffer
+from klamm.protocol.records.batch import ATTRIBUTES_AT, CODEC_MASK, Codec
 from klamm.replication.partition import ACKS_ALL, Partition
 from klamm.server.call import Call, Later, Steps
-from klamm.server.coordination.admission import Admission, RefusedInWords
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
-from klamm.server.coordination.participation import client_of_version
 from klamm.server.network.pending import PARKED, Parked
 from klamm.server.replication.delayed_produce import DelayedProduce, Uncommitted
+from klamm.server.verification.batch import is_transactional
+from klamm.server.verification.produce import ProduceVerification, RefusedInWords
+from klamm.server.verification.verifier import client_of_version
 
 if TYPE_CHECKING:
     from klamm.coordinator.transaction.shard import Verdicts
@@ -57,33 +57,36 @@ _PARKED_COST = 1024
 
 def handle(request: ProduceRequest, call: Call) -> ProduceResponse | Parked | Steps | Later | None:
     if not any(
-        _is_transactional(p.records) for topic in request.topic_data for p in topic.partition_data
+        is_transactional(p.records) for topic in request.topic_data for p in topic.partition_data
     ):
         return _answer(request, call, None)
-    admission = Admission()
+    verification = ProduceVerification()
     client = client_of_version(call.version, adds_from=_FIRST_THAT_ADDS)
-    verdicts = admission.ask(
-        call.broker, request.transactional_id, client, _transactional(request, call)
+    verdicts = verification.ask(
+        call.broker.verifier, request.transactional_id, client, _transactional(request, call)
     )
     if not isinstance(verdicts, dict):
         _copy_batches(request)
-        return _answer_later(request, call, admission, verdicts)
-    admission.take(verdicts)
-    return _answer(request, call, admission)
+        return _answer_later(request, call, verification, verdicts)
+    verification.take(verdicts)
+    return _answer(request, call, verification)
 
 
 async def _answer_later(
-    request: ProduceRequest, call: Call, admission: Admission, verdicts: Awaitable[Verdicts]
+    request: ProduceRequest,
+    call: Call,
+    verification: ProduceVerification,
+    verdicts: Awaitable[Verdicts],
 ) -> ProduceResponse | Parked | Steps | None:
-    admission.take(await verdicts)
-    return _answer(request, call, admission)
+    verification.take(await verdicts)
+    return _answer(request, call, verification)
 
 
 def _answer(
-    request: ProduceRequest, call: Call, admission: Admission | None
+    request: ProduceRequest, call: Call, verification: ProduceVerification | None
 ) -> ProduceResponse | Parked | Steps | None:
     if sum(len(topic.partition_data) for topic in request.topic_data) > _MANY:
-        return _in_steps(request, call, admission)
+        return _in_steps(request, call, verification)
     uncommitted: list[Uncommitted] = []
     try:
         response = ProduceResponse(
@@ -92,7 +95,7 @@ def _answer(
                     name=topic.name,
                     topic_id=topic.topic_id,
                     partition_responses=[
-                        _append(request, topic, p, call, admission, uncommitted)
+                        _append(request, topic, p, call, verification, uncommitted)
                         for p in topic.partition_data
                     ],
                 )
@@ -101,12 +104,14 @@ def _answer(
             ]
         )
     finally:
-        if admission is not None:
-            admission.close()
+        if verification is not None:
+            verification.close()
     return _acknowledge(request, response, uncommitted, call)
 
 
-def _in_steps(request: ProduceRequest, call: Call, admission: Admission | None) -> Steps:
+def _in_steps(
+    request: ProduceRequest, call: Call, verification: ProduceVerification | None
+) -> Steps:
     """The same for very many partitions."""
     _copy_batches(request)
     response = ProduceResponse()
@@ -118,12 +123,12 @@ def _in_steps(request: ProduceRequest, call: Call, admission: Admission | None) 
                 response.responses.append(answer)
                 for p in topic.partition_data:
                     answer.partition_responses.append(
-                        _append(request, topic, p, call, admission, uncommitted)
+                        _append(request, topic, p, call, verification, uncommitted)
                     )
                     yield
     finally:
-        if admission is not None:
-            admission.close()
+        if verification is not None:
+            verification.close()
     return _acknowledge(request, response, uncommitted, call)
 
 
@@ -134,17 +139,11 @@ def _copy_batches(request: ProduceRequest) -> None:
             p.records = p.records and memoryview(bytearray(p.records))
 
 
-def _is_transactional(records: Buffer | None) -> bool:
-    return bool(
-        records and len(records) > ATTRIBUTES_AT + 1 and records[ATTRIBUTES_AT + 1] & TRANSACTIONAL
-    )
-
-
 def _transactional(request: ProduceRequest, call: Call) -> Iterator[tuple[Partition, memoryview]]:
     """The transactional batches, as far as this broker has their partitions."""
     for topic in request.topic_data:
         for p in topic.partition_data:
-            if p.records is not None and _is_transactional(p.records):
+            if p.records is not None and is_transactional(p.records):
                 try:
                     yield _find(topic, p.index, call), memoryview(p.records)
                 except ApiError:
@@ -215,22 +214,22 @@ def _append(
     topic: TopicProduceData,
     data: PartitionProduceData,
     call: Call,
-    admission: Admission | None,
+    verification: ProduceVerification | None,
     uncommitted: list[Uncommitted],
 ) -> PartitionProduceResponse:
     log: Partition | None = None  # known when the batch has got as far as the log
     try:
-        if admission is not None:
-            admission.check_request()
+        if verification is not None:
+            verification.check_request()
         if request.acks not in _VALID_ACKS:
             raise ApiError(ErrorCode.INVALID_REQUIRED_ACKS)
         partition = _find(topic, data.index, call)
         records = _checked(data, call.version)
-        if admission is not None:
-            admission.check(partition)
+        if verification is not None:
+            verification.check(partition)
         log = partition
-        if admission is not None:
-            admission.check_guard(partition)
+        if verification is not None:
+            verification.check_guard(partition)
         appended = partition.append(records, acks=request.acks, now=call.now.wall)
     except ApiError as e:
         return refusal(data.index, e, log)

@@ -1,6 +1,6 @@
 """The straight path for a produce of one batch to one partition, with acks 1 or all.
 
-A transactional batch comes this way if its transaction is open on the partition; the first one must be admitted by the
+A transactional batch comes this way if its transaction is open on the partition; the first one must be verified by the
 transaction's coordinator.
 """
 
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.log.results import Appended
-from klamm.protocol.records.batch import TRANSACTIONAL
 from klamm.replication.partition import ACKS_ALL, Partition
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 from klamm.server.network.outgoing import Answer
 from klamm.server.network.pending import Parked, Pending
-from klamm.server.straight.batches import ATTRIBUTES_AT, is_admitted, read_size
+from klamm.server.straight.batches import read_size
 from klamm.server.straight.produce_many import FIRST_WITH_TOPIC_IDS, StraightProduceMany
 from klamm.server.straight.routes import SIZE_BY_ID, find_by_id, find_by_name
+from klamm.server.verification.batch import ATTRIBUTES_AT, TRANSACTIONAL, is_verified
 
 if TYPE_CHECKING:
     from klamm.server.broker import Broker
@@ -157,7 +157,7 @@ class StraightProduce:
         if size <= 0 or stop + 3 != len(frame) or frame[stop] or frame[stop + 1] or frame[stop + 2]:
             return None
         if (size > ATTRIBUTES_AT and frame[at + ATTRIBUTES_AT] & TRANSACTIONAL) and not (
-            transactional and is_admitted(frame, at, size, route.partition)
+            transactional and is_verified(frame, at, size, route.partition)
         ):
             return None
         return route.append(route, frame[at:stop], acks, correlation_id, timeout_ms)

@@ -18,13 +18,13 @@ from klamm.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from klamm.protocol.records.batch import TRANSACTIONAL
 from klamm.replication.partition import ACKS_ALL, Partition
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 from klamm.server.handlers.produce import as_told, refusal
 from klamm.server.network.outgoing import Answer
 from klamm.server.network.pending import Parked, Pending
-from klamm.server.straight.batches import ATTRIBUTES_AT, is_admitted, read_size
+from klamm.server.straight.batches import read_size
+from klamm.server.verification.batch import ATTRIBUTES_AT, TRANSACTIONAL, is_verified
 
 if TYPE_CHECKING:
     from klamm.server.broker import Broker
@@ -137,7 +137,7 @@ class StraightProduceMany:
             if size <= 0 or stop >= end or frame[stop]:
                 return None
             if (size > ATTRIBUTES_AT and frame[at + ATTRIBUTES_AT] & TRANSACTIONAL) and not (
-                has_transaction and is_admitted(frame, at, size, partition)
+                has_transaction and is_verified(frame, at, size, partition)
             ):
                 return None
             places.append((index, partition, at, stop))

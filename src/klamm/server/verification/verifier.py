@@ -1,7 +1,7 @@
-"""Participation: whether a partition belongs to a producer's transaction, asked before its first records are taken.
+"""The question whether partitions belong to a producer's transaction, to its coordinator, here or on another broker.
 
-The transaction's coordinator is asked, here or on another broker. Clients of transaction.version 2 do not announce their partitions, so the question adds them (KIP-890, part 2). For others it
-only verifies: a partition that was not announced must not get records that no marker would ever end (part 1).
+Clients of transaction.version 2 do not announce their partitions, so the question adds them (KIP-890, part 2). For others it only
+verifies: a partition that was not announced must not get records that no marker would ever end (part 1).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition
 from klamm.base.token import Token
 from klamm.coordinator.shard import Outcome, Producer, Reply
+from klamm.metadata.features import BUMPS_EPOCHS
 from klamm.metadata.resource_type import ResourceType
 from klamm.replication.verification import Verification
-from klamm.server.peers.partition_verifier import Question, partition_verifier
+from klamm.server.verification.partition_channel import Question, partition_channels
 
 if TYPE_CHECKING:
     from klamm.coordinator.transaction.shard import TransactionShard, Verdicts
     from klamm.server.broker import Broker
 
 _SWITCH = "transaction.partition.verification.enable"
-_CLIENT_VERSION = 2
 # How often a question is asked again because its answer is too old.
 _MOST_AGAIN = 3
 
@@ -47,11 +47,11 @@ def client_of_version(version: int, *, adds_from: int) -> Client:
     return Client.CAN_ABORT if version == adds_from - 1 else Client.OLD
 
 
-class Participation:
+class TransactionVerifier:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         timeout_ms = broker.settings.network.request_timeout_ms
-        self._verifier = partition_verifier(broker.peers, timeout_ms=timeout_ms)
+        self._channels = partition_channels(broker.peers, timeout_ms=timeout_ms)
 
     def is_asked(self, client: Client) -> bool:
         return client is Client.ADDS_BY_WRITING or self._is_verification_on()
@@ -146,7 +146,7 @@ class Participation:
                 adds,
                 answer,
             )
-            self._verifier.send(coordinator, asked)
+            self._channels.send(coordinator, asked)
 
     def _ask_here(self, question: _Question, answer: Callable[[Verdicts], None]) -> None:
         now = self._broker.clock.now()
@@ -166,7 +166,7 @@ class Participation:
         )
 
     def close(self) -> None:
-        self._verifier.close()
+        self._channels.close()
 
 
 class _Question(NamedTuple):
@@ -182,7 +182,7 @@ class _Question(NamedTuple):
                 self.producer,
                 self.partitions,
                 token,
-                client_version=_CLIENT_VERSION,
+                client_version=BUMPS_EPOCHS,
                 now=now,
             )
         return shard.verify_partitions(self.transactional_id, self.producer, self.partitions, token)

@@ -1,4 +1,4 @@
-"""Admission: which batches of a transactional produce may be appended.
+"""Which batches of one produce may be appended.
 
 A partition that has the producer's transaction open takes its batches as they come. For any other the transaction's coordinator
 is asked first, once for all partitions of a request.
@@ -15,11 +15,10 @@ from klamm.coordinator.shard import Producer
 from klamm.protocol.records.batch import HEADER_SIZE, read_header
 from klamm.replication.partition import Partition
 from klamm.replication.verification import Verification
-from klamm.server.coordination.participation import Client
+from klamm.server.verification.verifier import Client, TransactionVerifier
 
 if TYPE_CHECKING:
     from klamm.coordinator.transaction.shard import Verdicts
-    from klamm.server.broker import Broker
 
 # What the client is to take for a reason to send the batch again. Old clients do not expect the reason itself in an answer
 # to a produce; this one makes none of them look for the leader.
@@ -38,7 +37,7 @@ class RefusedInWords(ApiError):
     """A refusal that the client is told the reason of."""
 
 
-class Admission:
+class ProduceVerification:
     """Of one request. `check` is asked before each append; `close` when all are done."""
 
     def __init__(self) -> None:
@@ -50,7 +49,7 @@ class Admission:
 
     def ask(
         self,
-        broker: Broker,
+        verifier: TransactionVerifier,
         transactional_id: str | None,
         client: Client,
         batches: Iterable[tuple[Partition, memoryview]],
@@ -59,13 +58,13 @@ class Admission:
         if transactional_id is None:
             self._refusal = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
             return {}
-        is_asked = broker.participation.is_asked(client)
+        is_asked = verifier.is_asked(client)
         for partition, batch in batches:
             if len(batch) >= HEADER_SIZE and partition.is_leader:
                 self._look(partition, batch, client, is_asked)
         if self._refusal is not None or self._producer is None or not self._verifications:
             return {}
-        return broker.participation.ask(
+        return verifier.ask(
             transactional_id, self._producer, list(self._verifications.values()), client
         )
 

@@ -34,7 +34,7 @@ class Question(NamedTuple):
     heard: Callable[[dict[TopicPartition, ErrorCode]], None]
 
 
-def partition_verifier(peers: Peers, *, timeout_ms: Ms) -> BatchedChannels[Question]:
+def partition_channels(peers: Peers, *, timeout_ms: Ms) -> BatchedChannels[Question]:
     kind = Kind(
         key_of=lambda question: question.transactional_id,
         size_of=lambda question: len(question.partitions),
