@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from klamm.cli.memory import LOCK, PREFIX, memory_directory, sweep
+from klamm.server.world.memory import LOCK, PREFIX, memory_directory, sweep
 
 KLAMM = str(Path(sys.executable).with_name("klamm"))
 

@@ -65,6 +65,7 @@ REAL = {
     "server/world/compaction_child.py",
     "server/world/compaction_process.py",
     "server/world/machine.py",
+    "server/world/memory.py",
     "server/world/real.py",
     "server/world/sockets.py",
     "server/world/threads.py",

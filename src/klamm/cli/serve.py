@@ -56,7 +56,7 @@ def run(arguments: Sequence[str]) -> int:
     announce = _announcer(as_json=options.json)
     if not options.memory:
         return serve(settings, announce=announce)
-    from klamm.cli.memory import memory_directory
+    from klamm.server.world.memory import memory_directory
 
     with memory_directory() as directory:
         return serve(_kept_in(directory, settings), announce=announce)

@@ -1,0 +1,119 @@
+"""Broker: a real broker inside a test."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from os import PathLike, fspath
+from typing import Self
+
+from klamm.testing.kit.carriers import Carrier, InProcess, InThread
+from klamm.testing.kit.kafka import Kafka
+from klamm.testing.kit.rig import Plan
+from klamm.testing.kit.topics import Topics, new_topics, texts
+
+
+class Broker(Kafka):
+    """A klamm broker in a thread of this process, or in a child process, on a free port.
+
+        with Broker(topics={"orders": 3}) as broker:
+            produce_orders(broker.bootstrap_servers)
+            broker.expect("orders").within(5).contains({"id": 1})
+
+    Its data is kept in memory and goes with it; `data` names a directory that stays. `settings` have Kafka's names:
+    `settings={"auto.create.topics.enable": False}`.
+    """
+
+    def __init__(
+        self,
+        topics: Topics = (),
+        *,
+        settings: Mapping[str, object] | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        data: str | PathLike[str] | None = None,
+        memory: bool = True,
+        process: bool = False,
+    ) -> None:
+        self._plan = Plan(
+            topics=new_topics(topics),
+            settings=texts(settings or {}),
+            host=host,
+            port=port,
+            data=None if data is None else fspath(data),
+            in_memory=memory,
+        )
+        self._is_process = process
+        self._carrier: Carrier | None = None
+        self._address = ""
+
+    # Coming and going.
+
+    def start(self) -> Self:
+        """Back when clients can connect and the topics are there."""
+        if self._carrier is not None:
+            raise RuntimeError("the broker runs already")
+        self._carrier = InProcess(self._plan) if self._is_process else InThread(self._plan)
+        try:
+            self._address = self._carrier.call("start")
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """A clean stop; once more does nothing."""
+        if self._carrier is None:
+            return
+        try:
+            self._carrier.call("close")
+        finally:
+            self._end()
+
+    def restart(self) -> None:
+        """Stopped and started on the same port, with its data."""
+        self._running.call("stop_node")
+        self._running.call("start_node")
+
+    def reset(self) -> None:
+        """As after the start: for the next test that takes this broker."""
+        self._running.call("reset")
+
+    def _end(self) -> None:
+        carrier, self._carrier = self._carrier, None
+        assert carrier is not None
+        carrier.close()
+
+    @property
+    def _running(self) -> Carrier:
+        if self._carrier is None:
+            raise RuntimeError("the broker does not run: use `with Broker() as broker`, or start()")
+        return self._carrier
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    async def __aenter__(self) -> Self:
+        return await asyncio.to_thread(self.start)
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(self.stop)
+
+    # Where it is.
+
+    @property
+    def bootstrap_servers(self) -> str:
+        assert self._running
+        return self._address
+
+    @property
+    def port(self) -> int:
+        return int(self.bootstrap_servers.rpartition(":")[2])
+
+    @property
+    def pid(self) -> int:
+        """Of the process it runs in."""
+        return self._running.pid

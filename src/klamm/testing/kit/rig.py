@@ -1,0 +1,168 @@
+"""A node under test, on its loop: started and stopped, emptied, and whatever else a test does to it.
+
+Every public method is a coroutine, and takes and gives what can be pickled: the same rig serves in a thread of the test
+and in a child process (carriers.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from klamm.base.errors import ApiError, code_of
+from klamm.base.settings.load import load
+from klamm.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from klamm.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from klamm.server.node import Node
+from klamm.server.world.memory import memory_directory
+from klamm.testing.kit.clock import MovedClock
+from klamm.testing.kit.disk import KitDisk
+from klamm.testing.kit.topics import NewTopic
+from klamm.testing.kit.world import kit_world
+
+_TIMEOUT_MS = 30_000
+_NEVER_MS = 10 * 365 * 24 * 3_600_000
+# Where a test should not wait for what a production cluster is right to wait for.
+_SETTINGS: Mapping[str, object] = {
+    "group.initial.rebalance.delay.ms": 0,
+    "offsets.topic.num.partitions": 1,
+    "transaction.state.log.num.partitions": 1,
+    "log.segment.delete.delay.ms": 1000,
+    # A clock that was moved should end no connection: the client's was not.
+    "connections.max.idle.ms": _NEVER_MS,
+    # It shares its cores with the test.
+    "klamm.busy.poll.us": 0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a broker is to be. Settings have Kafka's names."""
+
+    topics: Sequence[NewTopic] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+    host: str = "127.0.0.1"
+    port: int = 0
+    # A directory that stays; else one that goes with the broker, in memory or on disk.
+    data: str | None = None
+    in_memory: bool = True
+
+
+class Rig:
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._clock = MovedClock()
+        self._disk = KitDisk()
+        self._directories = ExitStack()
+        self._data = ""
+        self._port = plan.port
+        self._node: Node | None = None
+
+    @property
+    def node(self) -> Node:
+        assert self._node is not None, "the broker does not run"
+        return self._node
+
+    # Coming and going.
+
+    async def start(self) -> str:
+        """Gives the address for clients."""
+        if not self._data:
+            self._data = self._plan.data or self._directory()
+        try:
+            address = await self._start_node()
+            await self._create(self._plan.topics)
+        except BaseException:
+            await self.close()
+            raise
+        return address
+
+    async def _start_node(self) -> str:
+        texts = {
+            **_SETTINGS,
+            "listeners": f"PLAINTEXT://{self._plan.host}:{self._port}",
+            "log.dirs": self._data,
+            **self._plan.settings,
+        }
+        settings = load(overrides=[f"{name}={value}" for name, value in texts.items()])
+        node = Node(settings, kit_world(self._clock, self._disk))
+        await node.start()
+        self._node = node
+        self._port = int(node.ready.address.rpartition(":")[2])
+        return node.ready.address
+
+    async def stop_node(self) -> None:
+        """A clean stop; the data stays."""
+        if self._node is not None:
+            node, self._node = self._node, None
+            try:
+                await node.stop()
+            finally:
+                self._disk.close_all()
+
+    async def start_node(self) -> str:
+        """On the port and with the data that it had."""
+        return await self._start_node()
+
+    async def close(self) -> None:
+        """For good: the data goes, too, unless the test has named its place."""
+        try:
+            await self.stop_node()
+        finally:
+            self._directories.close()
+
+    def _directory(self) -> str:
+        if self._plan.in_memory:
+            return self._directories.enter_context(memory_directory())
+        return self._directories.enter_context(tempfile.TemporaryDirectory(prefix="klamm-test-"))
+
+    # What is in it.
+
+    async def reset(self) -> None:
+        """As after the start: no topics but those of the beginning, no groups, no transactions, no time that was moved."""
+        self._clock.set_right()
+        names = list(self.node.broker.image.topics_by_name)
+        if names:
+            request = DeleteTopicsRequest(
+                topics=[DeleteTopicState(name=name) for name in names], timeout_ms=_TIMEOUT_MS
+            )
+            answer = await self.node.broker.controller.ask(request)
+            for gone in answer.responses:
+                _check(gone.error_code, gone.error_message)
+        await self._create(self._plan.topics)
+
+    async def _create(self, topics: Sequence[NewTopic]) -> None:
+        if not topics:
+            return
+        request = CreateTopicsRequest(
+            topics=[
+                CreatableTopic(
+                    name=topic.name,
+                    num_partitions=topic.partitions,
+                    replication_factor=topic.replicas,
+                    configs=[
+                        CreatableTopicConfig(name=name, value=value)
+                        for name, value in topic.configs.items()
+                    ],
+                )
+                for topic in topics
+            ],
+            timeout_ms=_TIMEOUT_MS,
+        )
+        answer = await self.node.broker.controller.ask(request)
+        for made in answer.topics:
+            _check(made.error_code, made.error_message)
+        # The last logs are opened in the loop's next turns.
+        await asyncio.sleep(0)
+
+
+def _check(code: int, message: str | None) -> None:
+    if code:
+        raise ApiError(code_of(code), message)
