@@ -1,0 +1,1 @@
+"""Access rules: which of them speak of an action, and what they decide."""
