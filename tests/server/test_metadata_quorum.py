@@ -204,22 +204,48 @@ def test_many_changes_share_an_fsync(stage):
     asyncio.run(run())
 
 
-def test_a_very_large_decision_is_split_into_batches(stage):
-    records = [
+def a_large_decision() -> list[ConfigRecord]:
+    return [
         ConfigRecord(resource_type=2, resource_name=f"t{each}", name="retention.ms", value="1")
         for each in range(25_000)
     ]
 
+
+def test_a_very_large_decision_is_split_into_batches(stage):
+    images: list[ClusterImage] = []
+
     async def run():
         quorum = await stage.start()
-        begun = quorum.end_offset
-        await quorum.submit(lambda *_: Decision("done", records))
-        assert len(quorum.image.configs) >= len(records)
+        begun, before = quorum.end_offset, len(quorum.image.configs)
+        quorum.on_change(lambda image, delta: images.append(image))
+        await quorum.submit(lambda *_: Decision("done", a_large_decision()))
+        assert len(quorum.image.configs) == before + 25_000
         batches = list(quorum._store.batches(begun, quorum.end_offset))
         await stage.stop(quorum)
         return [len(records) for _, records in batches]
 
-    assert asyncio.run(run()) == [10_000, 10_000, 5_000]
+    assert asyncio.run(run()) == [10_000, 10_000, 5_002]
+    # Nobody has seen a part of it.
+    assert len({len(image.configs) for image in images}) == 1
+
+
+def test_a_decision_of_which_only_some_batches_were_committed_counts_for_nothing(stage):
+    async def run():
+        quorum = await stage.start()
+        begun, before = quorum.end_offset, quorum.image.configs
+        await quorum.submit(lambda *_: Decision("done", a_large_decision()))
+        # As the next leader may have it.
+        store = MetadataLog(stage.disk, DATA, stage.settings.quorum, stage.clock.wall())
+        store.log.truncate_to(begun + 20_000)
+
+        quorum = await stage.start()
+
+        assert quorum.image.configs == before
+        assert (await create(quorum, "t")).topics[0].error_code == 0
+
+    asyncio.run(run())
+
+    assert stage.kinds().count("AbortTransactionRecord") == 1
 
 
 def test_a_refused_operation_leaves_nothing_behind(stage):

@@ -10,6 +10,8 @@ ELR_VERSION = "eligible.leader.replicas.version"
 TRANSACTION_VERSION = "transaction.version"
 # Its level from which on every end of a transaction has an epoch of its own (KIP-890, KIP-1228).
 BUMPS_EPOCHS = 2
+# The level of metadata.version from which on the metadata log knows transactions (KIP-868).
+HAS_TRANSACTIONS = 13
 
 SUPPORTED: dict[str, VersionRange] = {
     "eligible.leader.replicas.version": VersionRange(0, 1),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
@@ -23,9 +23,13 @@ from klamm.controller.controller import Controller
 from klamm.controller.decision import Decision
 from klamm.controller.heartbeats import NEVER
 from klamm.metadata import framing
-from klamm.metadata.features import LATEST, METADATA_VERSION
+from klamm.metadata.features import HAS_TRANSACTIONS, LATEST, METADATA_VERSION
 from klamm.metadata.image import ClusterImage
-from klamm.metadata.records.log import AbortTransactionRecord
+from klamm.metadata.records.log import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+)
 from klamm.metadata.replay import apply
 from klamm.raft.roles import Follower, Leader
 from klamm.server.controller_port import OPERATIONS, Origin
@@ -198,13 +202,20 @@ class ControllerDriver:
             self._controller.image = replace(self._controller.image, offset=last)
 
     def _append(self, records: Sequence[object], *, can_wait: bool = False) -> None:
-        """As one batch, or several if there are very many: then some may be committed and the rest not."""
+        """As one batch. Very many take several, in a transaction: a new leader may find some of them, and undoes those."""
         assert self._controller is not None
-        self.journal.note(records, self._controller.image)
-        for at in range(0, len(records), _MAX_RECORDS_PER_BATCH):
-            self._append_batch(records[at : at + _MAX_RECORDS_PER_BATCH], can_wait=can_wait)
+        image = self._controller.image
+        self.journal.note(records, image)
+        if len(records) <= _MAX_RECORDS_PER_BATCH:
+            self._append_together(records, can_wait=can_wait)
+        elif image.metadata_version >= HAS_TRANSACTIONS:
+            whole = [BeginTransactionRecord(name="Large decision"), *records]
+            self._append_together([*whole, EndTransactionRecord()], can_wait=can_wait)
+        else:
+            for some in _parts(records):
+                self._append_together(some, can_wait=can_wait)
 
-    def _append_batch(self, records: Sequence[object], *, can_wait: bool) -> None:
+    def _append_together(self, records: Sequence[object], *, can_wait: bool) -> None:
         """Replay on the image first, which changes nothing: what cannot be replayed must not reach the log."""
         assert self._controller is not None
         raft = self._raft.raft
@@ -221,7 +232,9 @@ class ControllerDriver:
             epoch=raft.epoch,
             timestamp=self._clock.wall(),
         )
-        end_offset = self._raft.propose(values, can_wait=can_wait)
+        end_offset = base
+        for some in _parts(values):
+            end_offset = self._raft.propose(some, can_wait=can_wait)
         if not can_wait:
             self._decided = end_offset
         self._controller.image = image
@@ -312,3 +325,8 @@ class ControllerDriver:
 
     def close(self) -> None:
         self._cancel_timers()
+
+
+def _parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    for at in range(0, len(items), _MAX_RECORDS_PER_BATCH):
+        yield items[at : at + _MAX_RECORDS_PER_BATCH]

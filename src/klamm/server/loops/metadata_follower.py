@@ -105,10 +105,7 @@ class MetadataFollower:
             if self._restart_from is not None:
                 await self._begin_anew(self._restart_from)
             elif self._steps and self._steps[0].base_offset == self._next_offset:
-                step = self._steps[0]
-                if step.end_offset > self._committed:
-                    return
-                self._steps.popleft()
+                step = self._steps.popleft()
                 self._replayer = Replayer(step.image)
                 self._next_offset = step.end_offset
                 await self._publish(step.image, step.delta)
@@ -178,7 +175,12 @@ class MetadataFollower:
 
     @property
     def _is_behind(self) -> bool:
-        return self._next_offset < self._committed or self._restart_from is not None
+        if self._steps and self._steps[0].base_offset == self._next_offset:
+            # A decision of several batches is committed as a whole, or not yet.
+            has_news = self._steps[0].end_offset <= self._committed
+        else:
+            has_news = self._next_offset < self._committed
+        return has_news or self._restart_from is not None
 
     def forget_callbacks(self) -> None:
         """Those who listened have stopped."""
