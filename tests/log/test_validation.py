@@ -3,7 +3,7 @@
 import pytest
 
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.log.validation import RecordError, RejectedRecords
+from klamm.log.validation.of_clients import RecordError, RejectedRecords
 from klamm.protocol.records.batch import (
     ATTRIBUTES_AT,
     CONTROL,

@@ -3,8 +3,10 @@
 import pytest
 
 from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.settings.topic import TopicSettings
+from klamm.log.log import Log
 from klamm.protocol.records.builder import build_batch
-from klamm.protocol.records.control import EndMarker
+from klamm.protocol.records.control import EndMarker, end_marker_batch
 from klamm.protocol.records.reader import Record
 from klamm.replication.isr import BrokerInIsr
 from klamm.replication.partition import Isolation, Partition, Role
@@ -166,6 +168,61 @@ def test_the_end_of_a_transaction_counts_when_it_is_committed() -> None:
     for each in (OTHER, THIRD):
         fetch(partition, each, 2)
     assert partition.last_stable_offset == 2
+
+
+def a_follower_with_an_uncommitted_marker() -> Partition:
+    """A record that is committed, the marker of its transaction that is not, and a snapshot of producers behind both."""
+    partition = a_partition()
+    partition.make_follower(a_state(leader=OTHER))
+    batch = build_batch(
+        [Record(timestamp=WALL, value=b"v")],
+        transactional=True,
+        producer_id=7,
+        producer_epoch=0,
+        base_sequence=0,
+    )
+    marker = end_marker_batch(
+        EndMarker(True, 0), producer_id=7, producer_epoch=1, timestamp=WALL, base_offset=1
+    )
+    partition.append_fetched(batch, leader_epoch=0, high_watermark=1, log_start=0, now=WALL)
+    partition.append_fetched(marker, leader_epoch=0, high_watermark=1, log_start=0, now=WALL)
+    partition.log.roll(WALL)
+    plain = build_batch([Record(timestamp=WALL, value=b"v")] * 2, base_offset=2)
+    partition.append_fetched(plain, leader_epoch=0, high_watermark=1, log_start=0, now=WALL)
+    assert (partition.high_watermark, partition.last_stable_offset) == (1, 0)
+    return partition
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_an_end_above_the_high_watermark_does_not_count_after_a_restart_either(clean: bool) -> None:
+    before = a_follower_with_an_uncommitted_marker()
+    disk = before.log._disk
+    before.log.close(WALL)
+
+    log = Log.open(
+        disk,
+        "/data/t-0",
+        TopicSettings(),
+        now=WALL,
+        clean=clean,
+        recovery_point=4,
+        topic_id=TOPIC_ID,
+    )
+    partition = Partition(before.name, TOPIC_ID, log, TopicSettings(), high_watermark=1)
+    lead(partition, a_state(epoch=1))
+
+    assert partition.last_stable_offset == 0
+    for each in (OTHER, THIRD):
+        fetch(partition, each, 4)
+    assert partition.last_stable_offset == 4
+
+
+def test_an_end_above_the_high_watermark_does_not_count_after_a_truncation_either() -> None:
+    partition = a_follower_with_an_uncommitted_marker()
+
+    partition.truncate_to(2, 0)
+
+    assert (partition.high_watermark, partition.last_stable_offset) == (1, 0)
 
 
 # -- who is in sync -----------------------------------------------------------------------------------------------------

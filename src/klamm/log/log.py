@@ -12,10 +12,10 @@ from __future__ import annotations
 from struct import Struct
 from typing import Self
 
-from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
+from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import Uuid
 from klamm.base.settings.topic import TopicSettings
-from klamm.log import checkpoints, recovery, validation
+from klamm.log import checkpoints, recovery
 from klamm.log.disk import Disk, File
 from klamm.log.flush import Durability, Flush
 from klamm.log.landmarks import Landmarks
@@ -31,7 +31,8 @@ from klamm.log.results import (
 from klamm.log.segment import Segment
 from klamm.log.segments import Segments
 from klamm.log.state import replay
-from klamm.log.validation import Rules, Writable
+from klamm.log.validation import of_brokers, of_clients
+from klamm.log.validation.of_clients import Rules, Writable
 from klamm.protocol.records.batch import (
     ATTRIBUTES_AT,
     CONTROL,
@@ -42,10 +43,7 @@ from klamm.protocol.records.batch import (
     TRANSACTIONAL,
     BatchHeader,
     Codec,
-    batches,
     read_header,
-    stamp,
-    stamp_append_time,
 )
 from klamm.protocol.records.checksum import crc32c
 
@@ -174,7 +172,7 @@ class Log:
         size = len(data)
         rules = self._rules
         if size < HEADER_SIZE:
-            data = validation.examine(data, rules, now)
+            data = of_clients.examine(data, rules, now)
         (
             base_offset, length, _, magic, crc, attributes, last_delta, _, timestamp,
             producer_id, producer_epoch, sequence, count,
@@ -192,9 +190,9 @@ class Log:
             or rules.is_special
             or (producer_id >= 0 > sequence)
             or crc32c(data[ATTRIBUTES_AT:]) != crc
-            or (attributes and not validation.begins_as_its_codec(data, attributes))
+            or (attributes and not of_clients.begins_as_its_codec(data, attributes))
         ):
-            data = validation.examine(data, rules, now)
+            data = of_clients.examine(data, rules, now)
             size = len(data)
             length = size - LOG_OVERHEAD
             timestamp = read_header(data).max_timestamp
@@ -246,17 +244,18 @@ class Log:
             if one is not None:
                 return one
         view = memoryview(data)
-        try:
-            if origin is Origin.REPLICATION:
-                # What a leader sends may end within a batch; the rest comes again.
-                found = validation.of_leader(batches(view, partial_end=True), leader_epoch)
-                validation.check_replicated(found, self.end_offset)
-            else:
-                found = self._stamp_own(view, leader_epoch, now, origin)
-        except CorruptFrame as e:
-            raise ApiError(ErrorCode.CORRUPT_MESSAGE, str(e)) from None
-        if not found:
-            raise ApiError(ErrorCode.INVALID_RECORD, "There is no whole batch to append.")
+        if origin is Origin.REPLICATION:
+            found = of_brokers.replicated(view, leader_epoch, self.end_offset)
+        else:
+            found = of_brokers.stamped(
+                view,
+                origin,
+                leader_epoch=leader_epoch,
+                end_offset=self.end_offset,
+                now=now,
+                rules=self._rules,
+                producers=self.producers,
+            )
         at = written = 0
         while written < len(found):
             run = self._fitting(found[written:], now)
@@ -321,23 +320,6 @@ class Log:
             )  # fmt: skip
         self.end_offset = last + 1
         return _new(Appended, (first, last, -1, False))
-
-    def _stamp_own(
-        self, view: memoryview, leader_epoch: int, now: int, origin: Origin
-    ) -> list[tuple[BatchHeader, memoryview]]:
-        """Give them their offsets, in place; returns them as they are then."""
-        found = []
-        end, at = self.end_offset, 0
-        for header, batch in batches(view):
-            if origin is Origin.COORDINATOR:
-                validation.check_coordinated(header, batch, self._rules, self.producers)
-                if self._rules.uses_append_time:
-                    stamp_append_time(view, at, now)
-            stamp(view, at, end, leader_epoch)
-            found.append((read_header(view, at), batch))
-            end += header.last_offset_delta + 1
-            at += len(batch)
-        return found
 
     def _fitting(
         self, found: list[tuple[BatchHeader, memoryview]], now: int
@@ -418,6 +400,16 @@ class Log:
         """Where the earliest open transaction begins, as far as it is still in the log."""
         first = self.producers.first_open_offset
         return None if first is None else max(first, self.start_offset)
+
+    def recall_ends(self, high_watermark: int) -> None:
+        """Which transactions ended above it, after the producers were read from a snapshot."""
+        if high_watermark >= self.end_offset or not self.producers.has_markers:
+            return
+        older = recovery.recall_ends(
+            self._disk, self.directory, self._segments.since(0), high_watermark, self.end_offset
+        )
+        if older is not None:
+            self.producers.recall_ends(older, high_watermark)
 
     def size_bytes(self) -> int:
         return self._segments.size_bytes()

@@ -193,10 +193,20 @@ def _read_epochs(
 
 
 def _load_producers(
-    disk: Disk, directory: str, files: _Files, segments: list[Segment], end: int
+    disk: Disk,
+    directory: str,
+    files: _Files,
+    segments: list[Segment],
+    end: int,
+    *,
+    replay_from: int | None = None,
 ) -> ProducerStates:
-    """The newest usable snapshot at or below the offset, and what the log says from there up to it."""
-    states, at = _newest_snapshot(disk, directory, files.of(SNAPSHOT), end)
+    """The newest usable snapshot at or below the offset, and what the log says from there up to it.
+
+    replay_from: the snapshot must be older, so that the log is read from there on at least.
+    """
+    snapshot_end = end if replay_from is None else replay_from
+    states, at = _newest_snapshot(disk, directory, files.of(SNAPSHOT), snapshot_end)
     for number, segment in enumerate(segments):
         next_base = segments[number + 1].base_offset if number + 1 < len(segments) else end
         if next_base <= at or segment.base_offset >= end or not segment.size:
@@ -247,6 +257,26 @@ def reload_producers(
     """The producers as they were before the offset, after the log was cut there; none if nothing is left of it."""
     _forget_snapshots_after(disk, directory, end if segments else -1)
     return _load_producers(disk, directory, _listed(disk, directory), segments, end)
+
+
+def recall_ends(
+    disk: Disk, directory: str, segments: list[Segment], high_watermark: int, end: int
+) -> ProducerStates | None:
+    """The producers with all transactions that ended at the high watermark or above it; None if none did.
+
+    A snapshot does not tell of ends; what stands above the high watermark may still be cut, and the end with it.
+    """
+    # From the one that holds it on.
+    at = sum(segment.base_offset <= high_watermark for segment in segments) - 1
+    if not any(
+        found.header.is_control
+        for segment in segments[max(at, 0) :]
+        if segment.size and (first := segment.find(high_watermark)) is not None
+        for found in scan.headers(segment.file, first.position, segment.size, window=scan.WIDE)
+    ):
+        return None
+    files = _listed(disk, directory)
+    return _load_producers(disk, directory, files, segments, end, replay_from=high_watermark)
 
 
 def _forget_snapshots_after(disk: Disk, directory: str, offset: int) -> None:

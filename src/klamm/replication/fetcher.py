@@ -20,7 +20,7 @@ from klamm.base.ids import Uuid
 from klamm.base.settings.replication import ReplicationSettings
 from klamm.log.log import Log
 from klamm.log.results import UnexpectedOffset
-from klamm.log.validation import Writable
+from klamm.log.validation.of_clients import Writable
 from klamm.protocol.messages.fetch import (
     EpochEndOffset,
     FetchPartition,

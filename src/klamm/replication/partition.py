@@ -75,6 +75,7 @@ class Append(Protocol):
 class Partition:
     __slots__ = (
         "_began_at",
+        "_knows_ends",
         "append",
         "high_watermark",
         "is_leader",
@@ -123,6 +124,8 @@ class Partition:
         self.verifications = Verifications()
         # When the epoch began, by the wall's clock.
         self._began_at = NEVER
+        # Whether the log knows which transactions ended above the high watermark. Who is alone need not ask.
+        self._knows_ends = False
 
     @property
     def is_offline(self) -> bool:
@@ -161,6 +164,7 @@ class Partition:
             self.append = self._append_alone
             self.high_watermark = self.log.end_offset
             return is_new_leader or is_new_epoch
+        self._recall_ends()
         if self.leadership is None:
             self.leadership = Leadership(state.leader, broker_epochs, lag_ms)
         self.leadership.now = now.monotonic
@@ -186,7 +190,15 @@ class Partition:
         self._take_over(state)
         self.role = Role.FOLLOWER
         self._step_down()
+        self._recall_ends()
         return is_news
+
+    @_guarded
+    def _recall_ends(self) -> None:
+        """A snapshot of the producers may stand above the high watermark, and says nothing of what ended between."""
+        if not self._knows_ends:
+            self.log.recall_ends(self.high_watermark)
+            self._knows_ends = True
 
     def _take_over(self, state: PartitionImage) -> None:
         self.leader_id = state.leader
@@ -443,6 +455,8 @@ class Partition:
         self._check_follower(leader_epoch)
         file = self.log.truncate_to(offset, now, sync=False)
         self.high_watermark = min(self.high_watermark, self.log.end_offset)
+        self._knows_ends = False
+        self._recall_ends()
         return file
 
     @_guarded

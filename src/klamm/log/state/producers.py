@@ -215,6 +215,16 @@ class ProducerStates:
         while ended and ended[0][0] < high_watermark:
             ended.popleft()
 
+    @property
+    def has_markers(self) -> bool:
+        """Whether any transaction ever ended here, as far as is known."""
+        return any(state.coordinator_epoch >= 0 for state in self._states.values())
+
+    def recall_ends(self, replayed: ProducerStates, high_watermark: int) -> None:
+        """Those that a snapshot did not tell of."""
+        self._ended = replayed._ended
+        self.committed(high_watermark)
+
     def aborted_entry(self, completed: CompletedTransaction) -> AbortedTransaction:
         """The index entry of an aborted transaction: with the last stable offset now that it is over."""
         first = self.first_open_offset

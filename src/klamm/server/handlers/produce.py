@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import Uuid
 from klamm.log.log import Log
-from klamm.log.validation import NotABatch, RejectedRecords
+from klamm.log.validation.of_clients import NotABatch, RejectedRecords
 from klamm.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceData,

@@ -1,22 +1,16 @@
 """What a log asks of batches before it takes them, with the error codes of Kafka.
 
 The append path checks the usual batch by itself, on the header alone. Whatever looks unusual comes here, where each
-rule has its own line; a batch that is right after all goes back, trimmed or rewritten as the topic wants it. Batches of
-our own coordinators and of a partition's leader are asked far less; that is at the end.
+rule has its own line; a batch that is right after all goes back, trimmed or rewritten as the topic wants it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import takewhile
 from struct import Struct
 from typing import NamedTuple
 
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
 from klamm.base.settings.topic import TopicSettings
-from klamm.log.results import UnexpectedOffset
-from klamm.log.state.producers import ProducerStates
-from klamm.log.state.replay import read_marker
 from klamm.protocol.records.batch import (
     ATTRIBUTES_AT,
     CODEC_MASK,
@@ -329,40 +323,3 @@ def _recompress(batch: Writable, rules: Rules) -> Writable:
 
 
 # Batches that no client sent -------------------------------------------------------------------
-
-
-def of_leader(
-    found: Iterable[tuple[BatchHeader, memoryview]], leader_epoch: int
-) -> list[tuple[BatchHeader, memoryview]]:
-    """What the leader of this epoch may have in its log: nothing of a later one, and nothing behind that.
-
-    A leader that was deposed cuts its log and follows, perhaps while an answer still reads from the file.
-    """
-    return list(takewhile(lambda each: each[0].leader_epoch <= leader_epoch, found))
-
-
-def check_replicated(found: list[tuple[BatchHeader, memoryview]], end_offset: int) -> None:
-    """A follower asks that batches are sound and continue its log; all else was the leader's to judge."""
-    end = end_offset
-    for header, batch in found:
-        if header.base_offset < end:
-            raise UnexpectedOffset(header.base_offset, end)
-        if not check_crc(batch):
-            raise ApiError(ErrorCode.CORRUPT_MESSAGE, "A replicated batch has a wrong checksum.")
-        if header.is_control and header.producer_id >= 0:
-            read_marker(batch)
-        end = header.last_offset + 1
-
-
-def check_coordinated(
-    header: BatchHeader, batch: memoryview, rules: Rules, producers: ProducerStates
-) -> None:
-    """A coordinator's writes have no sequences, but an older epoch of producer or coordinator is refused."""
-    check_size(batch, rules)
-    if header.producer_id < 0:
-        return
-    marker = read_marker(batch) if header.is_control else None
-    if marker is None:
-        producers.check_epoch(header.producer_id, header.producer_epoch)
-    else:
-        producers.check_marker(header.producer_id, header.producer_epoch, marker.coordinator_epoch)
