@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from klamm.base.errors import ErrorCode
 from klamm.base.ids import TopicPartition
 from klamm.client import (
     Admin,
@@ -15,8 +16,11 @@ from klamm.client import (
     Producer,
     ProducerSettings,
 )
+from klamm.coordinator.shard import Producer as Producing
 from klamm.coordinator.transaction.states import State
+from klamm.protocol.records.control import EndMarker
 from klamm.server.coordination.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from klamm.server.coordination.markers import write_marker
 from klamm.testing.cluster import SimulatedCluster
 from klamm.testing.world import Simulation
 
@@ -260,3 +264,45 @@ def test_a_marker_that_only_the_leader_of_its_partition_had_is_written_again_by_
     was_stable, stable, found = cluster.run(work)
     assert not was_stable, "its end was not replicated"
     assert (stable, found) == (2, [b"counts"])
+
+
+def test_offsets_of_a_transaction_are_not_told_before_its_marker_is_replicated() -> None:
+    cluster = a_cluster()
+
+    async def work() -> tuple[int | None, list[ErrorCode], int]:
+        await create_topic(cluster)
+        settings = ProducerSettings(transactional_id="tx")
+        async with (
+            Producer(cluster.bootstrap, settings, environment=cluster.environment) as producer,
+            consumer_of(cluster, group_id="g") as consumer,
+        ):
+            consumer.assign([P0])
+            producer.begin()
+            await producer.send_offsets({P0: CommittedOffset(5)}, consumer.group_metadata())
+            leader = coordinator_of(cluster, "g")
+            broker = cluster.nodes[leader].broker
+            home = broker.groups.home_of("g")
+            (state,) = home.log.producers
+
+            others = [cluster.name_of(each) for each in cluster.ids if each != leader]
+            cluster.simulation.network.cut([cluster.name_of(leader)], others)
+            told: list[ErrorCode] = []
+            write_marker(
+                broker,
+                home.name,
+                EndMarker(True, 0),
+                Producing(state.producer_id, state.epoch + 1),
+                client_version=2,
+                now=broker.clock.wall(),
+                told=told.append,
+            )
+            try:
+                early = await asyncio.wait_for(committed_of(cluster, "g"), 2)
+            except TimeoutError:
+                early = None
+            cluster.kill(leader)
+            cluster.simulation.network.heal()
+            await producer.commit()
+            return early, told, await committed_of(cluster, "g")
+
+    assert cluster.run(work) == (None, [], 5)
