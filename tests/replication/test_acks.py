@@ -113,3 +113,21 @@ def test_too_few_in_sync_after_the_append_are_told() -> None:
     acks.committed(partition)
 
     assert client.told == [ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND]
+
+
+def test_who_is_gone_is_forgotten_wherever_it_stood() -> None:
+    partition, acks = a_leader(), Acknowledgements()
+    clients = [Client() for _ in range(6)]
+    for number, client in enumerate(clients):
+        # Two wait for each end.
+        if number % 2 == 0:
+            partition.append(a_batch_of(number // 2), acks=-1, now=WALL)
+        acks.wait(client, [(partition, number // 2 + 1)], deadline=100)
+
+    for gone in (clients[3], clients[0], clients[0]):
+        acks.abandon(gone)
+
+    assert len(acks) == 4
+    commit(partition, 3, acks)
+    assert [each.told for each in clients] == [[], [0], [0], [], [0], [0]]
+    assert (len(acks), acks.deadlines.next) == (0, None)

@@ -1,5 +1,7 @@
 """Partitions of a simulated cluster are replicated: acknowledged records survive their leaders, ISRs shrink and grow."""
 
+import asyncio
+
 import pytest
 
 from klamm.base.errors import ErrorCode
@@ -177,6 +179,25 @@ def test_who_waits_for_followers_in_vain_is_told_after_its_timeout() -> None:
         assert await produce(cluster, client, timeout_ms=700) == ErrorCode.REQUEST_TIMED_OUT
         assert 0.7 <= cluster.simulation.loop.time() - began < 0.8
         client.close()
+
+    cluster.run(work)
+
+
+@pytest.mark.parametrize("configs", [{}, {"flush_messages": "1"}], ids=["straight", "handled"])
+def test_nobody_waits_for_a_client_that_is_gone(configs: dict[str, str]) -> None:
+    cluster = a_cluster()
+
+    async def work() -> None:
+        await create(cluster, **configs)
+        client = await a_client(cluster)
+        cut_off_followers(cluster)
+        acks = cluster.nodes[leader(cluster)].broker.waiting.acks
+        asked = asyncio.create_task(produce(cluster, client, timeout_ms=2**31 - 1))
+        await cluster.until(lambda: len(acks) == 1)
+        client.close()
+        await cluster.until(lambda: not len(acks), seconds=5)
+        assert acks.deadlines.next is None
+        await asyncio.gather(asked, return_exceptions=True)
 
     cluster.run(work)
 

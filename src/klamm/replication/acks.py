@@ -7,7 +7,7 @@ Each waiter hears once per partition: 0, or what went wrong.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Hashable
 from operator import itemgetter
 from typing import Protocol
@@ -30,20 +30,20 @@ class Waiter(Hashable, Protocol):
 
 
 class Acknowledgements:
-    __slots__ = ("_queues", "_waits_in", "deadlines")
+    __slots__ = ("_queues", "_waits_for", "deadlines")
 
     def __init__(self) -> None:
         self.deadlines: Deadlines[Waiter] = Deadlines()
         # (end offset, waiter), by offset.
         self._queues: dict[tuple[str, int], list[tuple[int, Waiter]]] = {}
-        self._waits_in: dict[Waiter, list[TopicPartition]] = {}
+        self._waits_for: dict[Waiter, list[tuple[TopicPartition, int]]] = {}
 
     def __len__(self) -> int:
-        return len(self._waits_in)
+        return len(self._waits_for)
 
     def wait(self, waiter: Waiter, ends: list[tuple[Partition, int]], deadline: Ms) -> None:
         """Until the high watermark of each partition has reached the end that is named with it."""
-        self._waits_in[waiter] = [partition.name for partition, _ in ends]
+        self._waits_for[waiter] = [(partition.name, end) for partition, end in ends]
         self.deadlines.set(waiter, deadline)
         for partition, end_offset in ends:
             queue = self._queues.get(partition.name)
@@ -77,19 +77,30 @@ class Acknowledgements:
 
     def expire(self, waiter: Waiter) -> None:
         """Its deadline has come."""
-        for name in self._waits_in.pop(waiter):
-            queue = [entry for entry in self._queues[name] if entry[1] is not waiter]
-            if queue:
-                self._queues[name] = queue
-            else:
-                del self._queues[name]
+        self._forget(waiter)
         waiter.timed_out()
 
+    def abandon(self, waiter: Waiter) -> None:
+        """Nobody is there any more to be told. It may have heard all already."""
+        if waiter in self._waits_for:
+            self.deadlines.cancel(waiter)
+            self._forget(waiter)
+
+    def _forget(self, waiter: Waiter) -> None:
+        for name, end_offset in self._waits_for.pop(waiter):
+            queue = self._queues[name]
+            at = bisect_left(queue, end_offset, key=_offset_of)
+            while queue[at][1] is not waiter:
+                at += 1
+            del queue[at]
+            if not queue:
+                del self._queues[name]
+
     def _tell(self, waiter: Waiter, partition: Partition, code: int) -> None:
-        names = self._waits_in[waiter]
-        if len(names) == 1:
-            del self._waits_in[waiter]
+        waits = self._waits_for[waiter]
+        if len(waits) == 1:
+            del self._waits_for[waiter]
             self.deadlines.cancel(waiter)
         else:
-            names.remove(partition.name)
+            self._waits_for[waiter] = [each for each in waits if each[0] != partition.name]
         waiter.heard(partition, code)

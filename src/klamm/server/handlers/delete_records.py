@@ -33,9 +33,10 @@ def handle(request: DeleteRecordsRequest, call: Call) -> Steps:
     if not waiting:
         return response
     call.connection.hold(_PARKED_COST * len(waiting))
-    call.broker.waiting.park_deletion(
-        DelayedDeletion(call, response, waiting), call.broker.clock.monotonic() + request.timeout_ms
-    )
+    deletion = DelayedDeletion(call, response, waiting)
+    call.connection.on_lost = deletion.abandon
+    deadline = call.broker.clock.monotonic() + request.timeout_ms
+    call.broker.waiting.park_deletion(deletion, deadline)
     return PARKED
 
 

@@ -33,7 +33,7 @@ from klamm.replication.partition import ACKS_ALL, Partition
 from klamm.server.call import Call, Later, Steps
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 from klamm.server.network.pending import PARKED, Parked
-from klamm.server.replication.delayed_produce import DelayedProduce, Uncommitted
+from klamm.server.replication.delayed_produce import HandledProduce, Uncommitted
 from klamm.server.verification.batch import is_transactional
 from klamm.server.verification.produce import ProduceVerification, RefusedInWords
 from klamm.server.verification.verifier import client_of_version
@@ -187,11 +187,13 @@ def _waits(
         for each in uncommitted
         if each.end_offset > each.partition.high_watermark and not each.response.error_code
     ]
-    if not waiting:
+    # The client may be gone since, if the disk was waited for.
+    if not waiting or not call.connection.is_open:
         return False
     call.connection.hold(_PARKED_COST)
-    delayed = DelayedProduce(waiting, lambda: call.finish(response))
-    call.broker.waiting.await_commit(delayed, delayed.ends(), request.timeout_ms)
+    delayed = HandledProduce(call, response, waiting)
+    call.connection.on_lost = delayed.abandon
+    delayed.wait(call.broker.waiting, delayed.ends(), request.timeout_ms)
     return True
 
 

@@ -149,6 +149,10 @@ class Connection(Outgoing):
 
     # -- what handlers call ---------------------------------------------------------------------------------------
 
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None
+
     def finish(self, answer: Answer | None) -> None:
         """Complete the parked request and go on with what came after it."""
         self.on_lost = None
@@ -372,6 +376,8 @@ class Connection(Outgoing):
             self._long = None
             self._outbox.count -= 1
         self._held = None
+        for each in self._pending:
+            each.abandon()
         self._out, self._pending = [], []
         self._unsent = self._parked_cost = 0
         self._budget.unread.pop(self, None)

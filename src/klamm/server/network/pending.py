@@ -33,6 +33,9 @@ class Pending(Parked):
         self.answer = answer
         self.connection: Outgoing | None = None
 
+    def abandon(self) -> None:
+        """The connection is gone."""
+
     def settle(self, answer: Answer) -> None:
         self.answer = answer
         if self.connection is not None:

@@ -50,6 +50,10 @@ class DelayedDeletion:
             each.result.error_code = ErrorCode.REQUEST_TIMED_OUT
         self._finish()
 
-    def _finish(self) -> None:
+    def abandon(self) -> None:
+        """Nobody is there any more to be told."""
         self._call.broker.waiting.deletions.done(self)
+
+    def _finish(self) -> None:
+        self.abandon()
         self._call.finish(self._response)

@@ -1,13 +1,55 @@
-"""A produce with acks=all that waits until its batches are committed."""
+"""A produce with acks=all that waits until its batches are committed: of the straight paths, and of the handler."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from klamm.base.errors import ErrorCode
-from klamm.protocol.messages.produce import PartitionProduceResponse
+from klamm.protocol.messages.produce import PartitionProduceResponse, ProduceResponse
 from klamm.replication.partition import Partition
+from klamm.server.network.outgoing import Answer
+from klamm.server.network.pending import Pending
+
+if TYPE_CHECKING:
+    from klamm.server.call import Call
+    from klamm.server.replication.waiting import Waiting
+
+
+class DelayedProduce(Pending):
+    """Implements acks.Waiter. A batch stays where it was appended, whatever is told: its answer keeps the offset."""
+
+    __slots__ = ("_missing", "_waiting")
+
+    def wait(self, waiting: Waiting, ends: list[tuple[Partition, int]], timeout_ms: int) -> None:
+        self._waiting = waiting
+        self._missing = [partition for partition, _ in ends]
+        waiting.await_commit(self, ends, timeout_ms)
+
+    def heard(self, partition: Partition, code: int) -> None:
+        if code:
+            self.fail(partition, code)
+        missing = self._missing
+        missing.remove(partition)
+        if not missing:
+            self.finish()
+
+    def timed_out(self) -> None:
+        for partition in self._missing:
+            self.fail(partition, ErrorCode.REQUEST_TIMED_OUT)
+        self.finish()
+
+    def abandon(self) -> None:
+        """The client is gone, and with it whoever could be told."""
+        self._waiting.acks.abandon(self)
+
+    def fail(self, partition: Partition, code: int) -> None:
+        raise NotImplementedError
+
+    def encode(self) -> Answer:
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        self.settle(self.encode())
 
 
 class Uncommitted(NamedTuple):
@@ -18,34 +60,30 @@ class Uncommitted(NamedTuple):
     response: PartitionProduceResponse
 
 
-class DelayedProduce:
-    """Implements acks.Waiter. A batch stays where it was appended, whatever is told: its response keeps the offset."""
+class HandledProduce(DelayedProduce):
+    """Of the handler, whose connection handles nothing else meanwhile."""
 
-    __slots__ = ("_finish", "_waiting")
+    __slots__ = ("_call", "_response", "_uncommitted")
 
-    def __init__(self, waiting: list[Uncommitted], finish: Callable[[], None]) -> None:
-        self._waiting = waiting
-        self._finish = finish
+    def __init__(
+        self, call: Call, response: ProduceResponse, uncommitted: list[Uncommitted]
+    ) -> None:
+        super().__init__()
+        self._call = call
+        self._response = response
+        self._uncommitted = uncommitted
 
     def ends(self) -> list[tuple[Partition, int]]:
         """How far each partition must be committed: with several batches to one, up to the last."""
         ends: dict[Partition, int] = {}
-        for each in self._waiting:
+        for each in self._uncommitted:
             ends[each.partition] = max(ends.get(each.partition, 0), each.end_offset)
         return list(ends.items())
 
-    def heard(self, partition: Partition, code: int) -> None:
-        left = []
-        for each in self._waiting:
+    def fail(self, partition: Partition, code: int) -> None:
+        for each in self._uncommitted:
             if each.partition is partition:
                 each.response.error_code = code
-            else:
-                left.append(each)
-        self._waiting = left
-        if not left:
-            self._finish()
 
-    def timed_out(self) -> None:
-        for each in self._waiting:
-            each.response.error_code = ErrorCode.REQUEST_TIMED_OUT
-        self._finish()
+    def finish(self) -> None:
+        self._call.finish(self._response)

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from struct import Struct, error
 from typing import TYPE_CHECKING
 
-from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.errors import ApiError
 from klamm.log.results import Appended
 from klamm.replication.partition import ACKS_ALL, Partition
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 from klamm.server.network.outgoing import Answer
-from klamm.server.network.pending import Parked, Pending
+from klamm.server.network.pending import Parked
+from klamm.server.replication.delayed_produce import DelayedProduce
 from klamm.server.straight.batches import read_size
 from klamm.server.straight.produce_many import FIRST_WITH_TOPIC_IDS, StraightProduceMany
 from klamm.server.straight.routes import SIZE_BY_ID, find_by_id, find_by_name
@@ -66,23 +67,23 @@ class _Route:
 _Append = Callable[[_Route, memoryview, int, int, int], Answer | Parked | None]
 
 
-class PendingProduce(Pending):
-    """Waits until its batch is committed. Implements acks.Waiter."""
+class PendingProduce(DelayedProduce):
+    """Of one batch."""
 
-    __slots__ = ("_appended", "_correlation_id", "_route")
+    __slots__ = ("_appended", "_code", "_correlation_id", "_route")
 
     def __init__(self, route: _Route, correlation_id: int, appended: Appended) -> None:
         super().__init__()
         self._route = route
         self._correlation_id = correlation_id
         self._appended = appended
+        self._code = 0
 
-    def heard(self, partition: Partition, code: int) -> None:
-        # The batch stays where it is, whatever is told.
-        self.settle((self._route.pack(self._correlation_id, code, self._appended),))
+    def fail(self, partition: Partition, code: int) -> None:
+        self._code = code
 
-    def timed_out(self) -> None:
-        self.heard(self._route.partition, ErrorCode.REQUEST_TIMED_OUT)
+    def encode(self) -> Answer:
+        return (self._route.pack(self._correlation_id, self._code, self._appended),)
 
 
 class StraightProduce:
@@ -199,7 +200,7 @@ class StraightProduce:
         end_offset = appended.last_offset + 1
         if acks == ACKS_ALL and end_offset > partition.high_watermark:
             pending = PendingProduce(route, correlation_id, appended)
-            self._waiting.await_commit(pending, [(partition, end_offset)], timeout_ms)
+            pending.wait(self._waiting, [(partition, end_offset)], timeout_ms)
             return pending
         return (route.pack(correlation_id, 0, appended),)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from struct import Struct, error
 from typing import TYPE_CHECKING, cast
 
-from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.errors import ApiError
 from klamm.base.ids import Uuid
 from klamm.log.results import Appended
 from klamm.protocol.compile import encoder
@@ -22,7 +22,8 @@ from klamm.replication.partition import ACKS_ALL, Partition
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 from klamm.server.handlers.produce import as_told, refusal
 from klamm.server.network.outgoing import Answer
-from klamm.server.network.pending import Parked, Pending
+from klamm.server.network.pending import Parked
+from klamm.server.replication.delayed_produce import DelayedProduce
 from klamm.server.straight.batches import read_size
 from klamm.server.verification.batch import ATTRIBUTES_AT, TRANSACTIONAL, is_verified
 
@@ -98,8 +99,8 @@ class StraightProduceMany:
         if topic.is_replicated and acks == ACKS_ALL:
             ends = response.uncommitted()
             if ends:
-                pending = PendingProduceMany(response, len(ends))
-                self._waiting.await_commit(pending, ends, timeout_ms)
+                pending = PendingProduceMany(response)
+                pending.wait(self._waiting, ends, timeout_ms)
                 return pending
         return response.encode()
 
@@ -219,27 +220,20 @@ class _Response:
         return (out,)
 
 
-class PendingProduceMany(Pending):
-    """Waits until all of its batches are committed. Implements acks.Waiter."""
+class PendingProduceMany(DelayedProduce):
+    """Of several batches."""
 
-    __slots__ = ("_missing", "_response")
+    __slots__ = ("_response",)
 
-    def __init__(self, response: _Response, missing: int) -> None:
+    def __init__(self, response: _Response) -> None:
         super().__init__()
         self._response = response
-        self._missing = missing
 
-    def heard(self, partition: Partition, code: int) -> None:
-        if code:
-            self._response.fail(partition, code)
-        self._missing -= 1
-        if not self._missing:
-            self.settle(self._response.encode())
+    def fail(self, partition: Partition, code: int) -> None:
+        self._response.fail(partition, code)
 
-    def timed_out(self) -> None:
-        for partition, _ in self._response.uncommitted():
-            self._response.fail(partition, ErrorCode.REQUEST_TIMED_OUT)
-        self.settle(self._response.encode())
+    def encode(self) -> Answer:
+        return self._response.encode()
 
 
 def _put(out: bytearray, places: list[_Place], results: list[Appended], topic: _Topic) -> None:
