@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "raft": {"base", "protocol"},
     "metadata": {"base", "protocol"},
     "security": {"base", "protocol", "metadata"},
-    "controller": {"base", "protocol", "metadata"},
+    "controller": {"base", "protocol", "metadata", "security"},
     "coordinator": {"base", "protocol", "metadata"},
     "storage": {"base", "protocol", "log"},
     "replication": {"base", "protocol", "metadata", "log", "storage"},

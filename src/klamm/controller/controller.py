@@ -11,7 +11,7 @@ from klamm.base.chance import Chance
 from klamm.base.clock import Ms, Now
 from klamm.base.settings.broker import Settings, topic_settings
 from klamm.base.settings.describe import Layers
-from klamm.controller import brokers, configs, features, fencing, producer_ids, topics
+from klamm.controller import brokers, configs, features, fencing, producer_ids, scram, topics
 from klamm.controller.decision import Context, Decision, ReplyT
 from klamm.controller.heartbeats import NEVER, Heartbeats
 from klamm.controller.partitions import directories, election, isr, reassignments
@@ -32,6 +32,10 @@ from klamm.protocol.messages.alter_partition import (
 from klamm.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
+)
+from klamm.protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
 )
 from klamm.protocol.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequest,
@@ -133,6 +137,11 @@ class Controller:
         ):
             self._balance.look_for_leaders(now.monotonic)
         return decision
+
+    def alter_user_scram_credentials(
+        self, request: AlterUserScramCredentialsRequest, now: Now
+    ) -> Decision[AlterUserScramCredentialsResponse]:
+        return scram.alter(self._context(now), request)
 
     def update_features(
         self, request: UpdateFeaturesRequest, now: Now

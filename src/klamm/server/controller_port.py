@@ -23,6 +23,9 @@ from klamm.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
 )
+from klamm.protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+)
 from klamm.protocol.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequest,
     AssignReplicasToDirsResponse,
@@ -62,6 +65,7 @@ ControllerRequest = (
     | AlterConfigsRequest
     | AlterPartitionReassignmentsRequest
     | AlterPartitionRequest
+    | AlterUserScramCredentialsRequest
     | AssignReplicasToDirsRequest
     | BrokerHeartbeatRequest
     | BrokerRegistrationRequest
@@ -81,6 +85,7 @@ OPERATIONS: dict[type, Callable[[Controller, Any, Now], Decision[Any]]] = {
     AlterConfigsRequest: Controller.alter_configs,
     AlterPartitionReassignmentsRequest: Controller.alter_partition_reassignments,
     AlterPartitionRequest: Controller.alter_partition,
+    AlterUserScramCredentialsRequest: Controller.alter_user_scram_credentials,
     AssignReplicasToDirsRequest: Controller.assign_replicas_to_dirs,
     BrokerHeartbeatRequest: Controller.heartbeat,
     BrokerRegistrationRequest: Controller.register_broker,

@@ -18,6 +18,7 @@ from klamm.server.broker import Broker
 from klamm.server.broker_lifecycle import BrokerLifecycle, CannotJoin
 from klamm.server.controller_context import ControllerContext
 from klamm.server.dispatch import Dispatcher
+from klamm.server.login.logins import Logins
 from klamm.server.loops.cleaner_loop import CleanerLoop
 from klamm.server.loops.housekeeping import Housekeeping
 from klamm.server.loops.joining import controller_request, register_controller
@@ -113,7 +114,7 @@ class Node:
         stack.push_async_callback(context.close)
         for listener in listeners:
             listener.on_closed = context.brokers.closed
-            await listener.serve(Dispatcher(context).dispatch)
+            await listener.serve(Dispatcher(context).dispatch, self._logins(listener))
             stack.callback(listener.close)
 
     async def _serve_clients(
@@ -157,12 +158,22 @@ class Node:
             # Nobody else need reach it before it leads, and no client should see partitions without a leader.
             await lifecycle.unfence()
         for listener in listeners:
-            await listener.serve(Dispatcher.of_broker(broker).dispatch)
+            await listener.serve(Dispatcher.of_broker(broker).dispatch, self._logins(listener))
             # Closed before everything that was opened since it was bound: nobody is served by a broker that stops.
             stack.callback(listener.close)
         if not is_alone(settings):
             await lifecycle.unfence()
         stack.push_async_callback(lifecycle.hand_over)
+
+    def _logins(self, listener: Listener) -> Logins | None:
+        """How clients of the listener say who they are."""
+        protocol = self._settings.listeners.protocols()[listener.name]
+        if not protocol.has_sasl:
+            return None
+        try:
+            return Logins(self._world, self._settings, listener.name, lambda: self.quorum.image)
+        except ValueError as e:
+            raise CannotStart(str(e)) from None
 
     def _bind(self, stack: AsyncExitStack) -> list[Listener]:
         shared = Shared(limits_of(self._settings.network, self._world.machine), self._world.turns)

@@ -13,7 +13,7 @@ from klamm.base.settings.network import NetworkSettings
 from klamm.base.settings.node import NodeSettings
 from klamm.base.settings.quorum import QuorumSettings
 from klamm.base.settings.replication import ReplicationSettings
-from klamm.base.settings.table import BROKER, find_broker_setting
+from klamm.base.settings.table import BROKER, LISTENER_PREFIX, find_broker_setting
 from klamm.base.settings.topic import TopicSettings, topic_defaults, with_overrides
 from klamm.base.settings.topics import TopicsSettings
 from klamm.base.settings.transaction import TransactionSettings
@@ -55,6 +55,16 @@ class Settings:
         """Any broker setting by name, also one without a field."""
         declared = BROKER[name]
         return declared.read(self.static[name]) if name in self.static else declared.default
+
+    def of_listener(self, listener: str, name: str) -> Value:
+        """A setting as it holds for one listener: with its prefix, or without."""
+        key = f"{LISTENER_PREFIX}{listener.lower()}.{name}"
+        return BROKER[name].read(self.static[key]) if key in self.static else self.value(name)
+
+    def of_mechanism(self, listener: str, mechanism: str, name: str) -> Value:
+        """A setting of one SASL mechanism of one listener; nothing else speaks for it."""
+        key = f"{LISTENER_PREFIX}{listener.lower()}.{mechanism.lower()}.{name}"
+        return BROKER[name].read(self.static[key]) if key in self.static else None
 
     def without_effect(self) -> tuple[str, ...]:
         """What was set and does nothing: worth a line when the broker starts."""

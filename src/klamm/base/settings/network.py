@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from klamm.base.settings.declare import INT_MAX, Mode, Setting, accepted, setting
+from klamm.base.settings.declare import INT_MAX, Mode, Setting, accepted, row, setting
 from klamm.base.settings.kinds import Kind
 
 
@@ -151,7 +151,7 @@ class NetworkSettings:
 ROWS: tuple[Setting, ...] = (
     accepted("num.network.threads", Kind.INT, 3, at_least=1, mode=Mode.CLUSTER_WIDE, doc="Threads that read and write sockets in Kafka; klamm does it in one loop."),
     accepted("queued.max.requests", Kind.INT, 500, at_least=1, doc="Requests that may wait for a handler in Kafka before its network threads stop reading."),
-    accepted("connection.failed.authentication.delay.ms", Kind.INT, 100, at_least=0, doc="Time by which the answer to a failed login is held back."),
+    row("connection.failed.authentication.delay.ms", Kind.INT, 100, at_least=0, doc="Time by which the answer to a failed login is held back."),
     accepted("socket.connection.setup.timeout.ms", Kind.LONG, 10_000, doc="Longest wait for a connection to another node."),
     accepted("socket.connection.setup.timeout.max.ms", Kind.LONG, 30_000, doc="Longest wait for a connection to another node after repeated failures."),
     accepted("fetch.purgatory.purge.interval.requests", Kind.INT, 1_000, doc="How often Kafka sweeps finished fetches from its waiting room."),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from klamm.base.settings.checks import HostsAndPorts, Voters
-from klamm.base.settings.declare import Setting, accepted, setting
+from klamm.base.settings.declare import Setting, accepted, row, setting
 from klamm.base.settings.kinds import Kind
 
 
@@ -130,7 +130,7 @@ class QuorumSettings:
 ROWS: tuple[Setting, ...] = (
     accepted("controller.quorum.append.linger.ms", Kind.INT, 25, at_least=0, doc="Time the leader waits to gather records before it writes them."),
     accepted("controller.quorum.auto.join.enable", Kind.BOOLEAN, False, doc="Let a new controller join a dynamic quorum by itself."),
-    accepted("sasl.mechanism.controller.protocol", Kind.STRING, "GSSAPI", doc="SASL mechanism towards controllers."),
+    row("sasl.mechanism.controller.protocol", Kind.STRING, "GSSAPI", doc="SASL mechanism towards controllers."),
     accepted("controller.performance.sample.period.ms", Kind.LONG, 60_000, at_least=100, hidden=True, doc="Time between two reports on the controller's slow events."),
     accepted("controller.performance.always.log.threshold.ms", Kind.LONG, 2_000, at_least=0, hidden=True, doc="Duration from which an event of the controller is always logged."),
     accepted("internal.metadata.log.segment.bytes", Kind.INT, None, hidden=True, doc="Segment size of the metadata log without its lower bound, for tests."),

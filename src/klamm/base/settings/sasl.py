@@ -1,17 +1,17 @@
-"""SASL logins. None of it acts yet: every listener is plain text."""
+"""SASL logins. What Java classes do is accepted and does nothing; Python functions stand in their place."""
 
 from klamm.base.settings.checks import OneOf
-from klamm.base.settings.declare import Mode, Setting, accepted
+from klamm.base.settings.declare import Mode, Setting, accepted, row
 from klamm.base.settings.kinds import Kind
 
 # fmt: off
 ROWS: tuple[Setting, ...] = (
-    accepted("sasl.server.max.receive.size", Kind.INT, 524_288, doc="Largest message during a SASL login."),
-    accepted("sasl.mechanism.inter.broker.protocol", Kind.STRING, "GSSAPI", mode=Mode.PER_BROKER, doc="SASL mechanism between brokers."),
-    accepted("sasl.enabled.mechanisms", Kind.LIST, ("GSSAPI",), mode=Mode.PER_BROKER, doc="SASL mechanisms offered to clients."),
-    accepted("sasl.server.callback.handler.class", Kind.CLASS, None, doc="Java class that checks a SASL login."),
+    row("sasl.server.max.receive.size", Kind.INT, 524_288, doc="Largest message during a SASL login."),
+    row("sasl.mechanism.inter.broker.protocol", Kind.STRING, "GSSAPI", mode=Mode.PER_BROKER, doc="SASL mechanism between brokers."),
+    row("sasl.enabled.mechanisms", Kind.LIST, ("GSSAPI",), mode=Mode.PER_BROKER, doc="SASL mechanisms offered to clients."),
+    row("sasl.server.callback.handler.class", Kind.CLASS, None, doc="Python function that checks a login, as package.module:function, for one mechanism of one listener."),
     accepted("sasl.kerberos.principal.to.local.rules", Kind.LIST, ("DEFAULT",), mode=Mode.PER_BROKER, doc="Rules that turn a Kerberos principal into a user name."),
-    accepted("sasl.jaas.config", Kind.PASSWORD, None, mode=Mode.PER_BROKER, doc="Login settings in the format of Java's JAAS."),
+    row("sasl.jaas.config", Kind.PASSWORD, None, mode=Mode.PER_BROKER, doc="Login settings in the format of Java's JAAS."),
     accepted("sasl.client.callback.handler.class", Kind.CLASS, None, doc="Java class that answers the questions of a SASL client."),
     accepted("sasl.login.class", Kind.CLASS, None, doc="Java class that logs in."),
     accepted("sasl.login.callback.handler.class", Kind.CLASS, None, doc="Java class that answers the questions of a login."),

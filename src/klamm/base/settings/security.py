@@ -1,6 +1,6 @@
 """TLS, principals, authorizer and delegation tokens. None of it acts yet: every listener is plain text."""
 
-from klamm.base.settings.declare import Mode, Setting, accepted
+from klamm.base.settings.declare import Mode, Setting, accepted, row
 from klamm.base.settings.kinds import Kind
 
 # fmt: off
@@ -8,7 +8,7 @@ ROWS: tuple[Setting, ...] = (
     accepted("authorizer.class.name", Kind.STRING, "", doc="Java class that decides who may do what."),
     accepted("principal.builder.class", Kind.CLASS, "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder", mode=Mode.PER_BROKER, doc="Java class that names the user of a connection."),
     accepted("security.providers", Kind.STRING, None, doc="Java classes that add security algorithms."),
-    accepted("connections.max.reauth.ms", Kind.LONG, 0, doc="Time after which a SASL client must log in again; 0 for never."),
+    row("connections.max.reauth.ms", Kind.LONG, 0, doc="Time after which a SASL client must log in again; 0 for never."),
     accepted("ssl.client.auth", Kind.STRING, "none", one_of=("required", "requested", "none"), mode=Mode.PER_BROKER, doc="Whether clients must, may or need not show a certificate."),
     accepted("ssl.principal.mapping.rules", Kind.STRING, "DEFAULT", doc="Rules that turn a certificate's name into a user name."),
     accepted("ssl.allow.dn.changes", Kind.BOOLEAN, False, doc="Let a new key store carry another name than the old one."),
@@ -32,10 +32,10 @@ ROWS: tuple[Setting, ...] = (
     accepted("ssl.secure.random.implementation", Kind.STRING, None, mode=Mode.PER_BROKER, doc="Java source of random numbers for TLS."),
     accepted("ssl.cipher.suites", Kind.LIST, (), mode=Mode.PER_BROKER, doc="Cipher suites that are allowed; all where none is named."),
     accepted("ssl.engine.factory.class", Kind.CLASS, None, mode=Mode.PER_BROKER, doc="Java class that builds TLS engines."),
-    accepted("delegation.token.secret.key", Kind.PASSWORD, None, doc="Secret that signs delegation tokens; the same on every broker."),
-    accepted("delegation.token.max.lifetime.ms", Kind.LONG, 604_800_000, at_least=1, doc="Longest life of a delegation token, renewals included."),
-    accepted("delegation.token.expiry.time.ms", Kind.LONG, 86_400_000, at_least=1, doc="Time after which a delegation token must be renewed."),
-    accepted("delegation.token.expiry.check.interval.ms", Kind.LONG, 3_600_000, at_least=1, doc="Time between two looks for expired delegation tokens."),
+    row("delegation.token.secret.key", Kind.PASSWORD, None, doc="Secret that signs delegation tokens; the same on every broker."),
+    row("delegation.token.max.lifetime.ms", Kind.LONG, 604_800_000, at_least=1, doc="Longest life of a delegation token, renewals included."),
+    row("delegation.token.expiry.time.ms", Kind.LONG, 86_400_000, at_least=1, doc="Time after which a delegation token must be renewed."),
+    row("delegation.token.expiry.check.interval.ms", Kind.LONG, 3_600_000, at_least=1, doc="Time between two looks for expired delegation tokens."),
 )
 # fmt: on
 

@@ -145,12 +145,12 @@ def _duplicates(key: str, listeners: list[Listener]) -> Iterator[Finding]:
 
 
 def _served(listeners: list[Listener]) -> Iterator[Finding]:
-    # Deviation: Kafka serves TLS and SASL. A listener that looks secure and is not would be worse than none.
+    # Deviation: Kafka serves TLS. A listener that looks secure and is not would be worse than none.
     for each in listeners:
-        if each.protocol is not SecurityProtocol.PLAINTEXT:
+        if each.protocol.has_tls:
             yield (
                 "listeners",
-                f"has {each} secured by {each.protocol.name}, which klamm does not serve yet; use PLAINTEXT",
+                f"has {each} secured by {each.protocol.name}, which klamm does not serve yet; use PLAINTEXT or SASL_PLAINTEXT",
             )
 
 

@@ -17,7 +17,7 @@ from sys import intern
 from typing import TYPE_CHECKING, cast
 
 from klamm.base.errors import CorruptFrame
-from klamm.base.principal import ANONYMOUS
+from klamm.base.principal import ANONYMOUS, KafkaPrincipal
 from klamm.server.network.buffers import PartialFrame
 from klamm.server.network.limits import LARGE_READ, LEAST_PROGRESS, READ_AT_ONCE
 from klamm.server.network.outgoing import Answer, Outgoing
@@ -27,6 +27,7 @@ from klamm.server.network.shared import Shared
 from klamm.server.world.ports import Arrival
 
 if TYPE_CHECKING:
+    from klamm.server.login.login import Login
     from klamm.server.network.listener import Listener
 
 _unpack_size = Struct(">i").unpack_from
@@ -50,6 +51,7 @@ class Connection(Outgoing):
         "listener",
         "local_host",
         "local_port",
+        "login",
         "on_lost",
         "peer_host",
         "peer_port",
@@ -68,6 +70,7 @@ class Connection(Outgoing):
         self.listener = listener
         self.on_lost: Callable[[], None] | None = None
         self.principal = ANONYMOUS
+        self.login: Login | None = None
         self.last_active = self._moved_at
         self.peer_host = intern(arrival.host)
         self.local_host = ""
@@ -183,6 +186,17 @@ class Connection(Outgoing):
         self._parked_cost += cost
         self._charge(cost)
 
+    def ask_who(self, login: Login) -> None:
+        """Handle nothing but the login, in small frames, until `admit`."""
+        self.login = login
+        self._dispatch = login.dispatch
+        self._max_size = login.max_bytes
+
+    def admit(self, principal: KafkaPrincipal, dispatch: Dispatch) -> None:
+        self.principal = principal
+        self._dispatch = dispatch
+        self._max_size = self.listener.limits.max_request_bytes
+
     def refuse(self, why: str) -> None:
         """The client sent what makes no sense."""
         self.listener.complain("closed a connection", f"{self.peer_host}:{self.peer_port}", why)
@@ -246,6 +260,8 @@ class Connection(Outgoing):
         limits = self.listener.limits
         if self._blocked & CLOSING:
             return "it closes slowly" if now - self._moved_at > limits.linger_seconds else None
+        if self.login is not None and self.login.takes_too_long(now, limits.first_request_seconds):
+            return "no login"
         if self.has_stopped(now, limits.frame_seconds):
             return "its answer is not read" if self._blocked else "half a request"
         if self._blocked:

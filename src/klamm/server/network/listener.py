@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from klamm.server.login.logins import Logins
 from klamm.server.network.connection import Connection, Dispatch
 from klamm.server.network.shared import Shared
 from klamm.server.world.ports import Arrival, Network
@@ -50,6 +51,7 @@ class Listener:
         self.time: Callable[[], float] = self._loop.time
         self._shared = shared
         self._dispatch: Dispatch | None = None
+        self._logins: Logins | None = None
         # In the order in which they came.
         self._connections: dict[Connection, None] = {}
         self._adoptions: dict[asyncio.Task[None], None] = {}
@@ -57,8 +59,10 @@ class Listener:
         self._sweep: asyncio.TimerHandle | None = None
         self._is_closed = False
 
-    async def serve(self, dispatch: Dispatch) -> None:
+    async def serve(self, dispatch: Dispatch, logins: Logins | None = None) -> None:
+        """`logins`: how clients say who they are, where they have to."""
         self._dispatch = dispatch
+        self._logins = logins
         self._port.listen(self.limits.backlog, self._accept)
         self._sweep_later()
 
@@ -103,6 +107,8 @@ class Listener:
     async def _adopt(self, arrival: Arrival) -> None:
         assert self._dispatch is not None
         connection = Connection(self, self._dispatch, self._shared, arrival=arrival)
+        if self._logins is not None:
+            connection.ask_who(self._logins.login(self._dispatch, self.time()))
         try:
             await arrival.adopt(connection)
         except BaseException as e:

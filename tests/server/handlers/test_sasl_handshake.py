@@ -1,0 +1,11 @@
+"""SaslHandshake and SaslAuthenticate where nobody is asked for a name; tests/server/login has the others."""
+
+from klamm.base.errors import ErrorCode
+from klamm.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from server.wire_client import WireClient
+
+
+def test_where_nobody_logs_in_a_login_is_refused(client: WireClient) -> None:
+    answer = client.ask(SaslHandshakeRequest(mechanism="PLAIN"))
+
+    assert answer.error_code == ErrorCode.ILLEGAL_SASL_STATE
