@@ -6,13 +6,8 @@ from klamm.protocol.messages.remove_raft_voter import (
     RemoveRaftVoterRequest,
     RemoveRaftVoterResponse,
 )
-from klamm.raft.membership import with_removed
-from klamm.raft.messages import ReplicaKey
 from klamm.server.call import Call
-from klamm.server.quorum.requests import check_cluster
-
-# The request does not say how long it waits.
-_TIMEOUT_MS = 30_000
+from klamm.server.quorum.voter_changes import remove_voter
 
 
 async def handle(request: RemoveRaftVoterRequest, call: Call) -> RemoveRaftVoterResponse:
@@ -20,7 +15,4 @@ async def handle(request: RemoveRaftVoterRequest, call: Call) -> RemoveRaftVoter
     if not raft.raft.is_leader and not call.connection.listener.is_controller:
         forwarded: RemoveRaftVoterResponse = await call.forward(request)
         return forwarded
-    check_cluster(request.cluster_id, raft.terms)
-    key = ReplicaKey(request.voter_id, request.voter_directory_id)
-    await raft.change_voters(lambda _: with_removed(raft.raft, key), _TIMEOUT_MS)
-    return RemoveRaftVoterResponse(error_message=None)
+    return await remove_voter(raft, request)

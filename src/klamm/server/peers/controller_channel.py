@@ -17,6 +17,7 @@ from klamm.base.settings.broker import Settings
 from klamm.protocol.apis import APIS, Api
 from klamm.protocol.compile import decode, encode
 from klamm.protocol.declare import schema_of
+from klamm.protocol.messages.add_raft_voter import AddRaftVoterRequest
 from klamm.protocol.messages.alter_partition import AlterPartitionRequest
 from klamm.protocol.messages.assign_replicas_to_dirs import AssignReplicasToDirsRequest
 from klamm.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
@@ -30,9 +31,11 @@ from klamm.protocol.messages.describe_quorum import (
 )
 from klamm.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from klamm.protocol.messages.headers import RequestHeader, ResponseHeader
+from klamm.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 from klamm.raft.messages import Address
 from klamm.server.controller_port import Origin
 from klamm.server.peers.channel import PeerChannel
+from klamm.server.quorum.voter_changes import add_voter, remove_voter
 from klamm.server.world.ports import World
 
 if TYPE_CHECKING:
@@ -113,6 +116,11 @@ class ControllerChannel:
 
     async def _ask_here(self, request: object) -> Any:
         driver = self._quorum.driver
+        # Who votes is no decision of the controller. This node has begun to lead while it looked for who does.
+        if isinstance(request, AddRaftVoterRequest):
+            return await add_voter(self._quorum.raft, request)
+        if isinstance(request, RemoveRaftVoterRequest):
+            return await remove_voter(self._quorum.raft, request)
         if isinstance(request, BrokerRegistrationRequest):
             earlier = driver.image.brokers.get(request.broker_id)
             if earlier is not None and earlier.incarnation_id != request.incarnation_id:
