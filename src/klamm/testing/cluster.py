@@ -12,18 +12,24 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
+from klamm.base.ids import Uuid
 from klamm.base.settings.broker import Settings
 from klamm.base.settings.load import load
 from klamm.client import Environment
+from klamm.raft.messages import Address
+from klamm.raft.voters import Voter, VoterSet
 from klamm.server.node import Node
 from klamm.server.storage import Paths, format_directories
 from klamm.testing.disk import Loss
 from klamm.testing.world import SimulatedMachine, Simulation
 
 T = TypeVar("T")
+_ROLES = {"x": "broker,controller", "o": "broker,controller", "b": "broker", "c": "controller"}
 CLUSTER_ID = "c2ltdWxhdGVkLWNsdXN0ZQ"
 _CLIENTS = 9092
 _CONTROLLERS = 9093
+# Above the ids of directories that are reserved.
+_DIRECTORIES = 1_000
 # Idle nodes would otherwise speak to each other all day.
 _QUIET = {
     "group.initial.rebalance.delay.ms": 0,
@@ -33,7 +39,10 @@ _QUIET = {
 
 
 class SimulatedCluster:
-    """Roles by letters as `xxx`: x is broker and controller, c a controller only, b a broker only."""
+    """Roles by letters as `xxx`: x is broker and controller, c a controller only, b a broker only.
+
+    With `has_open_quorum` the voters stand in the log; then o is as x, but no voter from the beginning.
+    """
 
     def __init__(
         self,
@@ -43,12 +52,16 @@ class SimulatedCluster:
         roles: str = "",
         settings: Mapping[str, object] | None = None,
         of_node: Callable[[int], Mapping[str, object]] = lambda _: {},
+        has_open_quorum: bool = False,
     ) -> None:
         self.simulation = simulation
         self._roles = (roles or "x" * nodes).ljust(nodes, "b")[:nodes]
         self.ids = list(range(1, nodes + 1))
         self._texts = {**_QUIET, **self._replication(), **(settings or {})}
         self._of_node = of_node
+        self._has_open_quorum = has_open_quorum
+        # Hears of a node that ends by itself, as one does whose disk has failed.
+        self.on_end: Callable[[int], None] = lambda _: None
         self.nodes: dict[int, Node] = {}
         self.environment: Environment
 
@@ -65,11 +78,25 @@ class SimulatedCluster:
 
     @property
     def brokers(self) -> list[int]:
-        return [each for each in self.ids if self._roles[each - 1] in "xb"]
+        return [each for each in self.ids if self._roles[each - 1] in "xbo"]
 
     @property
     def controllers(self) -> list[int]:
-        return [each for each in self.ids if self._roles[each - 1] in "xc"]
+        return [each for each in self.ids if self._roles[each - 1] in "xco"]
+
+    @property
+    def voters(self) -> VoterSet | None:
+        """Those that the log begins with, if it has any."""
+        if not self._has_open_quorum:
+            return None
+        return VoterSet(
+            tuple(self.voter(each) for each in self.ids if self._roles[each - 1] in "xc")
+        )
+
+    def voter(self, node_id: int) -> Voter:
+        """As it is known to an open quorum."""
+        where = Address(self.name_of(node_id), _CONTROLLERS)
+        return Voter(node_id, Uuid((_DIRECTORIES + node_id).to_bytes(16)), (("CONTROLLER", where),))
 
     @property
     def bootstrap(self) -> str:
@@ -94,14 +121,15 @@ class SimulatedCluster:
         name = self.name_of(node_id)
         clients = f"PLAINTEXT://{name}:{_CLIENTS}"
         controllers = f"CONTROLLER://{name}:{_CONTROLLERS}"
-        voters = ",".join(
-            f"{each}@{self.name_of(each)}:{_CONTROLLERS}" for each in self.controllers
-        )
+        at = {each: f"{self.name_of(each)}:{_CONTROLLERS}" for each in self.controllers}
+        quorum = {"controller.quorum.voters": ",".join(f"{n}@{where}" for n, where in at.items())}
+        if self._has_open_quorum:
+            quorum = {"controller.quorum.bootstrap.servers": ",".join(at.values())}
         texts = {
-            "process.roles": {"x": "broker,controller", "b": "broker", "c": "controller"}[role],
+            "process.roles": _ROLES[role],
             "node.id": node_id,
-            "controller.quorum.voters": voters,
-            "listeners": {"x": f"{clients},{controllers}", "b": clients, "c": controllers}[role],
+            **quorum,
+            "listeners": {"b": clients, "c": controllers}.get(role, f"{clients},{controllers}"),
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
             "controller.listener.names": "CONTROLLER",
             "log.dirs": "/data",
@@ -128,8 +156,10 @@ class SimulatedCluster:
                 node_id=node_id,
                 chance=world.chance,
                 now=world.clock.wall(),
+                voters=self.voters if self._roles[node_id - 1] in "xc" else None,
             )
         node = self.nodes[node_id] = Node(settings, world)
+        node.on_end = lambda: self.on_end(node_id)
         await self._on(node_id, node.start())
         return node
 

@@ -72,6 +72,8 @@ class Read:
     offset: int
     value: bytes | None
     at: float
+    # Of one reader, who read one after the other; -1 where what comes next may come from somewhere else.
+    session: int = -1
 
 
 @dataclass(slots=True, eq=False)

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from klamm.testing.disk import MemoryDisk, is_harmless
 from klamm.testing.loop import Crashed, current_incarnation
 
+_NEEDS_ROOM = ("create", "mkdir", "pwrite")
+
 
 class HostDisk(MemoryDisk):
     def __init__(self, note: Callable[[str, str, bytes], None], time: Callable[[], float]) -> None:
@@ -21,6 +23,8 @@ class HostDisk(MemoryDisk):
         # Syncs of paths that contain this fail, and when the first of them did.
         self.broken: str | None = None
         self.failed_at: float | None = None
+        # Nothing can be written any more: there is no room left.
+        self.is_full = False
 
     def crash_after(self, steps: int, on_last_step: Callable[[], None]) -> None:
         self.steps_left, self.on_last_step = steps, on_last_step
@@ -41,6 +45,8 @@ class HostDisk(MemoryDisk):
         if self.broken is not None and operation in ("fsync", "fsync_dir") and self.broken in path:
             self.failed_at = self._time() if self.failed_at is None else self.failed_at
             raise OSError(errno.EIO, "the disk is broken", path)
+        if self.is_full and operation in _NEEDS_ROOM:
+            raise OSError(errno.ENOSPC, "no space left on device", path)
         super().may_fail(operation, path)
 
     def wrote(self, path: str, data: bytes) -> None:

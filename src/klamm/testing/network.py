@@ -14,6 +14,8 @@ from klamm.testing.loop import Incarnation, SimulatedLoop
 from klamm.testing.trace import Trace
 from klamm.testing.transport import Arrived, End
 
+# Who does not reach whom.
+Cut = frozenset[tuple[str, str]]
 # How long one tries to connect to a host that does not answer.
 _CONNECT_SECONDS = 20.0
 
@@ -44,6 +46,8 @@ class Network:
         self.weather = Weather()
         # Bytes that may be on their way, or lie unread, in one direction of a connection.
         self.window = 64 * 1024
+        # What it takes longer to reach a host, or to hear from it, in seconds.
+        self.slow_hosts: dict[str, float] = {}
         self.connections = 0
         # Somebody tried to connect, with success or without.
         self.attempts = 0
@@ -56,18 +60,18 @@ class Network:
 
     # Faults ------------------------------------------------------------------------------------
 
-    def cut(self, senders: Iterable[str], receivers: Iterable[str], *, both: bool = True) -> None:
+    def cut(self, senders: Iterable[str], receivers: Iterable[str], *, both: bool = True) -> Cut:
         """Nothing gets from these hosts to those; by default nothing gets back either."""
         receivers = list(receivers)
-        for sender in senders:
-            for receiver in receivers:
-                self._cuts.add((sender, receiver))
-                if both:
-                    self._cuts.add((receiver, sender))
+        made = {(sender, receiver) for sender in senders for receiver in receivers}
+        if both:
+            made |= {(receiver, sender) for sender, receiver in made}
+        self._cuts |= made
+        return frozenset(made)
 
-    def heal(self) -> None:
-        """Everybody reaches everybody again, and what was held up goes on."""
-        self._cuts.clear()
+    def heal(self, cut: Cut | None = None) -> None:
+        """This cut is over, or all are: what was held up goes on."""
+        self._cuts = self._cuts - cut if cut is not None else set()
         stalled, self._stalled = self._stalled, {}
         for end in stalled:
             end.pump_soon()
@@ -116,7 +120,12 @@ class Network:
         if sender is receiver:
             return 0.000_02
         weather = self.weather
-        delay = weather.latency * (0.5 + self._rng.random())
+        latency = weather.latency
+        if self.slow_hosts:
+            latency += self.slow_hosts.get(sender.name, 0.0) + self.slow_hosts.get(
+                receiver.name, 0.0
+            )
+        delay = latency * (0.5 + self._rng.random())
         while weather.loss and self._rng.random() < weather.loss:
             delay += 0.2
         return delay

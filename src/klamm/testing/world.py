@@ -114,6 +114,7 @@ class SimulatedMachine:
     def _end_of_disk(self, loss: Loss) -> None:
         self.disk.steps_left = -1
         self.disk.broken = self.disk.failed_at = None
+        self.disk.is_full = False
         self.disk.crash(self._simulation.random(f"{self.name}/{self._lives}/loss"), loss)
 
 

@@ -9,10 +9,15 @@ from klamm.testing.invariants import (
     durability,
     groups,
     idempotence,
+    quorum,
+    reading,
+    replicas,
     topics,
     transactions,
 )
+from klamm.testing.invariants.catalogue import CATALOGUE, CODES, told
 from klamm.testing.invariants.evidence import Evidence, Look
+from klamm.testing.invariants.watching import Watched
 
 Invariant = Callable[[Evidence], Iterable[str]]
 
@@ -65,22 +70,51 @@ OF_A_CLUSTER: tuple[Invariant, ...] = (
     groups.an_older_generation_commits_nothing,
     groups.a_committed_offset_stays,
     topics.nothing_of_a_deleted_topic_is_seen_again,
+    topics.a_topic_that_was_made_is_there,
+    transactions.a_transaction_is_ended_once,
+    transactions.every_transaction_ends,
+    reading.what_was_read_stays,
+    reading.readers_pass_over_nothing,
+)
+# Of a cluster, again and again.
+WATCHED: tuple[Watched, ...] = (
+    quorum.an_epoch_has_one_controller,
+    quorum.a_vote_stands,
+    quorum.a_new_controller_has_all_that_was_committed,
+    quorum.nodes_know_the_same_at_the_same_offset,
+    quorum.voters_change_one_at_a_time,
+    replicas.an_epoch_has_one_leader,
+    replicas.leaders_change_as_they_may,
+    replicas.the_isr_has_only_who_lives,
+    replicas.the_isr_is_what_the_controller_says,
+    replicas.high_watermarks_never_fall,
+    replicas.all_in_sync_have_what_is_committed,
+    replicas.a_new_leader_has_all_that_was_committed,
+    replicas.nothing_is_committed_below_min_isr,
+    replicas.nobody_cuts_below_its_high_watermark,
+    replicas.what_was_safe_is_there_after_a_crash,
+    replicas.a_failed_disk_leads_nothing,
+    replicas.the_start_of_a_replica_never_goes_back,
+    replicas.last_stable_offsets_never_fall,
 )
 
 
 def cluster_violations(evidence: Evidence) -> list[str]:
-    return [f"{each.__name__}: {text}" for each in OF_A_CLUSTER for text in each(evidence)]
+    return [text for each in OF_A_CLUSTER for text in told(each, evidence)]
 
 
 def violations(evidence: Evidence) -> list[str]:
     held = ALWAYS if evidence.may_lose_unsynced else ALWAYS + IF_NOTHING_IS_LOST
-    return [f"{each.__name__}: {text}" for each in held for text in each(evidence)]
+    return [text for each in held for text in told(each, evidence)]
 
 
 __all__ = [
     "ALWAYS",
+    "CATALOGUE",
+    "CODES",
     "IF_NOTHING_IS_LOST",
     "OF_A_CLUSTER",
+    "WATCHED",
     "Evidence",
     "Invariant",
     "Look",

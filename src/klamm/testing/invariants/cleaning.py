@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from klamm.base.ids import TopicPartition
 from klamm.testing.history import Sent
+from klamm.testing.invariants.catalogue import invariant
 from klamm.testing.invariants.evidence import Evidence
 
 
+@invariant("C1")
 def the_last_value_of_a_key_stays(evidence: Evidence) -> Iterator[str]:
-    """C1: of each key of a compacted log the newest acknowledged value is there, at its offset."""
+    """Of each key of a compacted log the newest acknowledged value is there, at its offset."""
     newest: dict[tuple[TopicPartition, bytes], Sent] = {}
     for sent in filter(evidence.history.counts, evidence.history.sent):
         log = evidence.log_of(sent.place, sent.began)
@@ -32,8 +34,9 @@ def the_last_value_of_a_key_stays(evidence: Evidence) -> Iterator[str]:
             yield f"{place}: the last value of {key!r}, {sent.value!r} at {sent.offset}, is gone"
 
 
+@invariant("C1")
 def compaction_moves_nothing(evidence: Evidence) -> Iterator[str]:
-    """C1: what is left of a compacted log is at the offset that its client was told."""
+    """What is left of a compacted log is at the offset that its client was told."""
     told: dict[tuple[TopicPartition, bytes | None], int] = {
         (sent.place, sent.value): sent.offset
         for sent in evidence.history.acknowledged()
@@ -46,8 +49,9 @@ def compaction_moves_nothing(evidence: Evidence) -> Iterator[str]:
                 yield f"{log.place}: {record.value!r} was at {offset} and is at {record.offset}"
 
 
+@invariant("C2")
 def retention_removes_whole_segments_from_the_front(evidence: Evidence) -> Iterator[str]:
-    """C2: a log begins where a segment begins, or where somebody asked to delete up to; never above what is committed."""
+    """A log begins where a segment begins, or where somebody asked to delete up to; never above what is committed."""
     for place, log in evidence.scan.items():
         asked = evidence.history.deleted_before.get(place, 0)
         if log.start > max(log.segment_starts[0], asked):
@@ -56,8 +60,9 @@ def retention_removes_whole_segments_from_the_front(evidence: Evidence) -> Itera
             yield f"{place}: [{log.start}, {log.end}) is committed up to {log.high_watermark}"
 
 
+@invariant("C2")
 def the_start_of_a_log_never_goes_back(evidence: Evidence) -> Iterator[str]:
-    """C2, but for crashes, which may take away the note of a deletion by hand: Kafka writes it down every minute, too."""
+    """But for crashes, which may take away the note of a deletion by hand: Kafka writes it down every minute, too."""
     before = evidence.before
     if before is None or evidence.looks[-1].is_after_power_failure:
         return

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from klamm.testing.invariants.catalogue import invariant
 from klamm.testing.invariants.evidence import Evidence
 
 
+@invariant("P3", "D3")
 def what_was_acknowledged_is_at_its_offset(evidence: Evidence) -> Iterator[str]:
-    """D3: an acknowledged record is there, at the offset that the client was told."""
+    """An acknowledged record is there, at the offset that the client was told."""
     for sent in evidence.history.acknowledged():
         log = evidence.log_of(sent.place, sent.began)
         if log is None or sent.offset < log.start or log.is_compacted:
@@ -21,8 +23,9 @@ def what_was_acknowledged_is_at_its_offset(evidence: Evidence) -> Iterator[str]:
             )
 
 
+@invariant("D1")
 def what_was_synced_survives(evidence: Evidence) -> Iterator[str]:
-    """D1: what lay below the recovery point before a crash is there after it, unchanged."""
+    """What lay below the recovery point before a crash is there after it, unchanged."""
     before = evidence.before
     if not evidence.looks[-1].is_after_crash or before is None:
         return
@@ -40,8 +43,9 @@ def what_was_synced_survives(evidence: Evidence) -> Iterator[str]:
                     yield f"{place}: the record at {record.offset} was synced and is not there"
 
 
+@invariant("D1")
 def every_batch_is_whole(evidence: Evidence) -> Iterator[str]:
-    """D1: recovery cuts at the first bad batch; none is left behind, and offsets rise."""
+    """Recovery cuts at the first bad batch; none is left behind, and offsets rise."""
     for log in evidence.scan.values():
         last = -1
         for batch in log.batches:
@@ -52,8 +56,9 @@ def every_batch_is_whole(evidence: Evidence) -> Iterator[str]:
             last = batch.last_offset
 
 
+@invariant("D2")
 def nothing_is_acknowledged_after_a_failed_sync(evidence: Evidence) -> Iterator[str]:
-    """D2: a failed sync is final: it takes the directory offline, and the one directory has everything."""
+    """A failed sync is final: it takes the directory offline, and the one directory has everything."""
     since, crashed = evidence.broken_since, evidence.crashed_at
     if since is None:
         return

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from klamm.base.ids import TopicPartition
 from klamm.testing.history import Commit, Outcome
+from klamm.testing.invariants.catalogue import invariant
 from klamm.testing.invariants.evidence import Evidence
 
 
+@invariant("G1")
 def a_partition_has_one_owner_in_a_generation(evidence: Evidence) -> Iterator[str]:
-    """G1, of groups whose members are told all that they own with each generation."""
+    """Of groups whose members are told all that they own with each generation."""
     owners: dict[tuple[str, int, TopicPartition], str] = {}
     for (group, generation, member), places in evidence.history.assignments.items():
         for place in places:
@@ -19,8 +21,9 @@ def a_partition_has_one_owner_in_a_generation(evidence: Evidence) -> Iterator[st
                 yield f"{group} generation {generation}: {other} and {member} both own {place}"
 
 
+@invariant("G2")
 def an_older_generation_commits_nothing(evidence: Evidence) -> Iterator[str]:
-    """G2, where generations are of the group: who commits in one is refused when a newer one has committed."""
+    """Where generations are of the group: who commits in one is refused when a newer one has committed."""
     newest: dict[str, tuple[int, float]] = {}
     done = [each for each in evidence.history.commits if each.outcome is Outcome.DONE]
     for commit in sorted(done, key=lambda each: each.ended):
@@ -31,8 +34,9 @@ def an_older_generation_commits_nothing(evidence: Evidence) -> Iterator[str]:
             newest[commit.group] = commit.generation, commit.ended
 
 
+@invariant("G2")
 def a_committed_offset_stays(evidence: Evidence) -> Iterator[str]:
-    """G2: a group has the offset that was committed last, or one whose client never heard the answer."""
+    """A group has the offset that was committed last, or one whose client never heard the answer."""
     by_place: dict[tuple[str, TopicPartition], list[Commit]] = {}
     for commit in evidence.history.commits:
         by_place.setdefault((commit.group, commit.place), []).append(commit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from klamm.testing.invariants.catalogue import invariant
 from klamm.testing.invariants.evidence import Evidence
 from klamm.testing.scan import ScannedBatch
 
@@ -11,8 +12,9 @@ from klamm.testing.scan import ScannedBatch
 _FORGOTTEN_AFTER_MS = 86_400_000 - 60_000
 
 
+@invariant("I1")
 def each_sequence_is_written_once_and_in_order(evidence: Evidence) -> Iterator[str]:
-    """I1: of each producer id and epoch, sequences rise without a repetition."""
+    """Of each producer id and epoch, sequences rise without a repetition."""
     for log in evidence.scan.values():
         last: dict[tuple[int, int], int] = {}
         for batch in log.batches:
@@ -28,8 +30,9 @@ def each_sequence_is_written_once_and_in_order(evidence: Evidence) -> Iterator[s
             last[producer] = batch.last_sequence
 
 
+@invariant("I1")
 def sequences_have_no_gaps(evidence: Evidence) -> Iterator[str]:
-    """I1: nothing was lost between two batches of one producer id and epoch.
+    """Nothing was lost between two batches of one producer id and epoch.
 
     A power failure may take what was not synced, and the producer hears of that with its next batch; but a producer that was
     silent for longer than brokers remember is let go on with any sequence.
@@ -51,8 +54,9 @@ def sequences_have_no_gaps(evidence: Evidence) -> Iterator[str]:
                 )
 
 
+@invariant("I1")
 def no_value_is_written_twice(evidence: Evidence) -> Iterator[str]:
-    """I1 as the client sees it: it sent each value once, however often it had to try."""
+    """As the client sees it: it sent each value once, however often it had to try."""
     seen: dict[bytes, str] = {}
     for log in evidence.scan.values():
         for _, record in log.records():
@@ -63,8 +67,9 @@ def no_value_is_written_twice(evidence: Evidence) -> Iterator[str]:
                 seen[record.value] = where
 
 
+@invariant("T3")
 def epochs_of_a_producer_rise(evidence: Evidence) -> Iterator[str]:
-    """T3 as the log shows it: after a newer epoch of a producer id nothing of an older one is written.
+    """As the log shows it: after a newer epoch of a producer id nothing of an older one is written.
 
     A power failure may take the coordinator's newest records, and so its newest epochs, too.
     """

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from klamm.base.ids import TopicPartition
+from klamm.testing.invariants.catalogue import invariant
 from klamm.testing.invariants.evidence import Evidence
 
 
+@invariant("M1")
 def nothing_of_a_deleted_topic_is_seen_again(evidence: Evidence) -> Iterator[str]:
-    """M1: what was acknowledged before the deletion began is gone with it."""
+    """What was acknowledged before the deletion began is gone with it."""
     history = evidence.history
     lives = {}
     for sent in history.acknowledged():
@@ -28,3 +31,11 @@ def nothing_of_a_deleted_topic_is_seen_again(evidence: Evidence) -> Iterator[str
 
 # A reader may hold records that it fetched before.
 _ON_ITS_WAY = 60.0
+
+
+@invariant("M1", "D3")
+def a_topic_that_was_made_is_there(evidence: Evidence) -> Iterator[str]:
+    """The administrator was told so, and nobody has deleted it."""
+    for life in evidence.history.topics:
+        if life.deletion_began is None and TopicPartition(life.name, 0) not in evidence.scan:
+            yield f"{life.name}, made at {life.created:.3f}, is gone"

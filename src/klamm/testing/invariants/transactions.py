@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from klamm.base.ids import TopicPartition
 from klamm.testing.history import Outcome, Transaction
+from klamm.testing.invariants.catalogue import invariant
 from klamm.testing.invariants.evidence import Evidence
 
 
@@ -21,8 +22,9 @@ def _visible(evidence: Evidence, transaction: Transaction) -> list[bool]:
     return found
 
 
+@invariant("T1")
 def a_transaction_is_seen_whole_or_not_at_all(evidence: Evidence) -> Iterator[str]:
-    """T1: in every partition alike, and as its client was told."""
+    """In every partition alike, and as its client was told."""
     for each in evidence.history.transactions:
         visible = _visible(evidence, each)
         name = f"{each.transactional_id} run {each.run} from {each.began:.3f}"
@@ -35,8 +37,9 @@ def a_transaction_is_seen_whole_or_not_at_all(evidence: Evidence) -> Iterator[st
             yield f"{name} is torn: {visible}"
 
 
+@invariant("T1")
 def offsets_of_a_transaction_are_committed_with_it(evidence: Evidence) -> Iterator[str]:
-    """T1: the group has the offsets of the last transaction that committed, and of none that did not."""
+    """The group has the offsets of the last transaction that committed, and of none that did not."""
     offsets = evidence.looks[-1].offsets
     asked_from, asked_to = evidence.looks[-1].asked
     committed: dict[str, dict[TopicPartition, int]] = {}
@@ -60,8 +63,9 @@ def offsets_of_a_transaction_are_committed_with_it(evidence: Evidence) -> Iterat
                 yield f"{group}: {place} is at {found}, and {sorted(allowed)} were committed"
 
 
+@invariant("T2")
 def readers_of_committed_records_see_no_others(evidence: Evidence) -> Iterator[str]:
-    """T2: nothing of an aborted or an open transaction was ever returned."""
+    """Nothing of an aborted or an open transaction was ever returned."""
     aborted = {
         sent.value: each
         for each in evidence.history.transactions
@@ -80,16 +84,18 @@ def readers_of_committed_records_see_no_others(evidence: Evidence) -> Iterator[s
             yield f"{read.reader} read {read.place} at {read.offset}, which is not committed"
 
 
+@invariant("T2")
 def nothing_is_stable_behind_an_open_transaction(evidence: Evidence) -> Iterator[str]:
-    """T2: the last stable offset is not above the first record of a transaction without an end."""
+    """The last stable offset is not above the first record of a transaction without an end."""
     for log in evidence.scan.values():
         undecided = [at for at, decision in log.decisions().items() if decision is None]
         if undecided and log.last_stable_offset > min(undecided):
             yield f"{log.place}: stable up to {log.last_stable_offset}, open from {min(undecided)}"
 
 
+@invariant("T2")
 def the_last_stable_offset_never_goes_back(evidence: Evidence) -> Iterator[str]:
-    """T2: what was stable stays so, unless it was taken away: by a power failure, or the log begins earlier again."""
+    """What was stable stays so, unless it was taken away: by a power failure, or the log begins earlier again."""
     before = evidence.before
     if before is None or evidence.looks[-1].is_after_power_failure:
         return
@@ -101,8 +107,9 @@ def the_last_stable_offset_never_goes_back(evidence: Evidence) -> Iterator[str]:
             yield f"{place}: stable up to {old.last_stable_offset}, now {new.last_stable_offset}"
 
 
+@invariant("T3")
 def an_older_run_of_a_producer_is_fenced(evidence: Evidence) -> Iterator[str]:
-    """T3: what it begins after a newer one was let in fails."""
+    """What it begins after a newer one was let in fails."""
     history = evidence.history
     for each in history.transactions:
         own = history.initialized.get((each.transactional_id, each.run))
@@ -125,8 +132,9 @@ def an_older_run_of_a_producer_is_fenced(evidence: Evidence) -> Iterator[str]:
             yield f"{name} committed after it was fenced at {min(fenced):.3f}"
 
 
+@invariant("T4")
 def a_decision_stands(evidence: Evidence) -> Iterator[str]:
-    """T4: what was decided before is decided alike now, also after a crash."""
+    """What was decided before is decided alike now, also after a crash."""
     before = evidence.before
     if before is None or evidence.looks[-1].is_after_power_failure:
         return
@@ -138,3 +146,27 @@ def a_decision_stands(evidence: Evidence) -> Iterator[str]:
         for offset, decision in old.decisions().items():
             if decision is not None and now.get(offset, decision) is not decision:
                 yield f"{place}: the transaction at {offset} was decided otherwise before"
+
+
+@invariant("T4")
+def a_transaction_is_ended_once(evidence: Evidence) -> Iterator[str]:
+    """Each has an epoch of its own, so the markers of one epoch say the same, however often they were written."""
+    for log in evidence.scan.values():
+        ends: dict[tuple[int, int], bool] = {}
+        for batch in log.batches:
+            if batch.marker is None:
+                continue
+            producer = batch.producer_id, batch.epoch
+            if ends.setdefault(producer, batch.marker) is not batch.marker:
+                yield f"{log.place}: {producer} is committed and aborted, at {batch.base_offset}"
+
+
+@invariant("T2")
+def every_transaction_ends(evidence: Evidence) -> Iterator[str]:
+    """When all timeouts have passed, everything that is committed is stable."""
+    for log in evidence.scan.values():
+        if log.last_stable_offset < log.high_watermark:
+            yield (
+                f"{log.place}: stable up to {log.last_stable_offset}, committed up to "
+                f"{log.high_watermark}"
+            )

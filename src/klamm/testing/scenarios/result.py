@@ -18,6 +18,8 @@ class Result:
     seconds: float = 0.0
     crashes: int = 0
     digest: str = ""
+    # What happened and when, for people.
+    story: list[tuple[float, str]] = field(default_factory=list)
 
     @classmethod
     def broken(cls, seed: int, why: str) -> Result:

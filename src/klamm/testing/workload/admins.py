@@ -26,6 +26,8 @@ class Administrator:
                             (self._recreate, self._retain, self._delete_records, self._grow)
                         )(admin)
                         stage.history.operations += 1
+                        while stage.is_calm and not stage.is_over:
+                            await stage.breathe(1)
                         await stage.breathe(rng.expovariate(1 / 15))
             except ApiError:
                 await stage.breathe(2)

@@ -20,8 +20,10 @@ class Member:
 
     def __init__(self, stage: Stage, name: str, group: str, protocol: Protocol) -> None:
         self._stage = stage
-        self._name = name
-        self._group = group
+        self.name = name
+        self.group = group
+        # What it was last seen to own.
+        self.owned: frozenset[TopicPartition] = frozenset()
         self._protocol: Protocol = protocol
         self._rng = stage.simulation.random(name)
         self._lives = 0
@@ -30,11 +32,11 @@ class Member:
         stage, rng = self._stage, self._rng
         while not stage.is_over:
             self._lives += 1
-            machine = f"{self._name}.{self._lives}"
+            machine = f"{self.name}.{self._lives}"
             environment = stage.enters(machine)
             settings = ConsumerSettings(
                 client_id=machine,
-                group_id=self._group,
+                group_id=self.group,
                 group_protocol=self._protocol,
                 assignors=(RangeAssignor(),),
                 session_timeout_ms=10_000,
@@ -45,12 +47,15 @@ class Member:
                 api_timeout_ms=PATIENCE_MS,
                 max_poll_records=20,
                 fetch_max_wait_ms=2_000,
+                metadata_max_age_ms=20_000,
             )
             consumer: Consumer[bytes | None, bytes | None] = Consumer(
                 stage.bootstrap, settings, environment=environment
             )
             life = stage.runs(machine, self._live(consumer, machine))
             await stage.breathe(rng.expovariate(1 / 80))
+            while stage.is_calm and not stage.is_over and not life.done():
+                await stage.breathe(1)
             if rng.random() < 0.3:
                 stage.simulation.machine(machine).kill()
             else:
@@ -80,9 +85,10 @@ class Member:
     def _note_assignment(
         self, consumer: Consumer[bytes | None, bytes | None], machine: str
     ) -> None:
+        self.owned = consumer.assignment()
         if self._protocol == "classic":
             known = consumer.group_metadata()
-            key = (self._group, known.generation_id, machine)
+            key = (self.group, known.generation_id, machine)
             self._stage.history.assignments.setdefault(key, consumer.assignment())
 
     async def _commit(
@@ -95,7 +101,7 @@ class Member:
         generation = consumer.group_metadata().generation_id
         is_of_group = self._protocol == "classic"
         commits = [
-            Commit(self._group, place, offset, machine, generation, is_of_group, stage.now())
+            Commit(self.group, place, offset, machine, generation, is_of_group, stage.now())
             for place, offset in ends.items()
         ]
         stage.history.commits += commits
@@ -112,6 +118,7 @@ class Reader:
         self._stage = stage
         self._name = name
         self._rng = stage.simulation.random(name)
+        self._sessions = 0
 
     async def run(self) -> None:
         stage, rng = self._stage, self._rng
@@ -132,6 +139,7 @@ class Reader:
                     await self._read(consumer, is_committed)
             except ApiError:
                 pass
+            self._sessions += 1
             await stage.breathe(rng.expovariate(1 / 5))
 
     async def _read(
@@ -145,7 +153,8 @@ class Reader:
                 return
             stage.history.operations += 1
             for record in await consumer.poll(timeout_ms=3_000):
-                note_read(stage, self._name, is_committed, record.topic_partition, record)
+                place = record.topic_partition
+                note_read(stage, self._name, is_committed, place, record, self._sessions)
             await stage.breathe(rng.expovariate(5))
 
 
@@ -155,9 +164,10 @@ def note_read(
     is_committed: bool,
     place: TopicPartition,
     record: ConsumerRecord[bytes | None, bytes | None],
+    session: int = -1,
 ) -> None:
     stage.history.reads.append(
-        Read(reader, is_committed, place, record.offset, record.value, stage.now())
+        Read(reader, is_committed, place, record.offset, record.value, stage.now(), session)
     )
 
 

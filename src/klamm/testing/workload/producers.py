@@ -94,7 +94,7 @@ class Transactor:
             settings = ProducerSettings(
                 client_id=machine,
                 transactional_id=self._name,
-                transaction_timeout_ms=rng.choice((10_000, 60_000)),
+                transaction_timeout_ms=rng.choice(stage.transaction_ms),
                 delivery_timeout_ms=PATIENCE_MS,
                 max_block_ms=PATIENCE_MS,
                 linger_ms=rng.choice((0, 20)),

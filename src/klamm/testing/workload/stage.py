@@ -26,6 +26,10 @@ class Stage:
     topics: dict[str, int] = field(default_factory=dict)
     # So many keys in topics that are compacted.
     keys: int = 8
+    # Of transactions: how long they may take.
+    transaction_ms: tuple[int, ...] = (10_000, 60_000)
+    # Nothing goes wrong any more, so nobody comes or goes either.
+    is_calm: bool = False
     is_over: bool = False
     _awake: asyncio.Event = field(default_factory=asyncio.Event)
     _values: int = 0
@@ -55,6 +59,9 @@ class Stage:
         process = self.simulation.machine(name).process
         assert process is not None
         return self.simulation.loop.spawn(process, work)
+
+    def places(self, *topics: str) -> list[TopicPartition]:
+        return [TopicPartition(name, n) for name in topics for n in range(self.topics[name])]
 
     def any_place(self, rng: Random, topics: Callable[[str], bool]) -> TopicPartition:
         name = rng.choice([name for name in self.topics if topics(name)])
