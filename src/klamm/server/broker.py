@@ -39,6 +39,7 @@ from klamm.server.loops.replica_fetchers import ReplicaFetchers
 from klamm.server.metadata.auto_topic_creation import AutoTopicCreation
 from klamm.server.metadata.metadata_answers import MetadataAnswers
 from klamm.server.peers.peers import Peers
+from klamm.server.peers.way import way_to_brokers
 from klamm.server.producer_ids import ProducerIds
 from klamm.server.replication.alter_partition_manager import AlterPartitionManager
 from klamm.server.replication.waiting import Waiting
@@ -96,6 +97,7 @@ class Broker:
             world,
             lambda: self.image,
             listener=settings.listeners.inter_broker(),
+            way=way_to_brokers(settings, world.chance),
             client_id=f"broker-{self.node_id}",
         )
         self.replica_fetchers = ReplicaFetchers(self)

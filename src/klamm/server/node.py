@@ -26,6 +26,7 @@ from klamm.server.loops.metadata_quorum import MetadataQuorum
 from klamm.server.network.limits import limits_of
 from klamm.server.network.listener import Listener
 from klamm.server.network.shared import Shared
+from klamm.server.peers.way import way_to_brokers, way_to_controllers
 from klamm.server.storage import DataDirectories, is_alone
 from klamm.server.world.ports import Network, World
 from klamm.storage.log_directories import LogDirectory
@@ -80,6 +81,7 @@ class Node:
 
     async def _start(self, stack: AsyncExitStack) -> None:
         settings, world = self._settings, self._world
+        self._check_ways()
         data = stack.enter_context(DataDirectories.open(world, settings))
         self._metadata_path = data.metadata.path
         listeners = self._bind(stack)
@@ -164,6 +166,15 @@ class Node:
         if not is_alone(settings):
             await lifecycle.unfence()
         stack.push_async_callback(lifecycle.hand_over)
+
+    def _check_ways(self) -> None:
+        """Whether this node knows how to log in at others, before anything is begun."""
+        try:
+            way_to_controllers(self._settings, self._world.chance)
+            if self._settings.node.is_broker:
+                way_to_brokers(self._settings, self._world.chance)
+        except ValueError as e:
+            raise CannotStart(str(e)) from None
 
     def _logins(self, listener: Listener) -> Logins | None:
         """How clients of the listener say who they are."""

@@ -7,6 +7,7 @@ nothing twice; what a lost request means only its sender knows.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from struct import Struct, error
 from typing import Any, NamedTuple
@@ -17,10 +18,16 @@ from klamm.protocol.apis import APIS, Api
 from klamm.protocol.compile import decoder, encoder
 from klamm.protocol.declare import schema_of
 from klamm.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from klamm.security.sasl.exchange import LoginRefused
 from klamm.server.peers.connection import PeerConnection
+from klamm.server.peers.way import OPEN, Way, log_in
 from klamm.server.world.ports import World
 
+log = logging.getLogger(__name__)
+
 REQUEST_TIMEOUT_MS: Ms = 30_000
+# Of the time that the other side gives a session.
+_SHARE_OF_SESSION = 0.9
 _HEADER = Struct(">ihhih")  # size, api key, version, correlation id, length of the client id
 _CORRELATION = Struct(">i")
 _API_VERSIONS = 18
@@ -49,7 +56,9 @@ class _Request(NamedTuple):
 
 
 class PeerChannel:
-    def __init__(self, world: World, host: str, port: int, *, client_id: str) -> None:
+    def __init__(
+        self, world: World, host: str, port: int, *, client_id: str, way: Way = OPEN
+    ) -> None:
         self.host = host
         self.port = port
         # Hears that nobody listens there any more: that process is gone.
@@ -57,6 +66,10 @@ class PeerChannel:
         self._clock = world.clock
         self._network = world.network
         self._client_id = client_id.encode()
+        self._way = way
+        # A login that is refused is told of once, however often it is tried.
+        self._has_complained = False
+        self._retirement: asyncio.TimerHandle | None = None
         self._connection: PeerConnection | None = None
         self._versions: dict[int, tuple[int, int]] | None = None
         self._asks_versions = False
@@ -161,6 +174,7 @@ class PeerChannel:
         connection = PeerConnection(self._lost)
         try:
             await self._network.connect(self.host, self.port, connection)
+            await self._log_in(connection)
         except OSError as e:
             self._opening = None
             self._drop_queued()
@@ -177,7 +191,33 @@ class PeerChannel:
         self._connection = connection
         self._send_queued()
 
+    async def _log_in(self, connection: PeerConnection) -> None:
+        if self._way.begin_login is None:
+            return
+        try:
+            async with asyncio.timeout(REQUEST_TIMEOUT_MS / 1000):
+                lifetime = await log_in(
+                    connection, self._way.begin_login(), self._client_id.decode()
+                )
+        except (LoginRefused, CorruptFrame) as e:
+            connection.abort()
+            if not self._has_complained:
+                self._has_complained = True
+                log.error("a node refuses our login: address=%s reason=%s", self, e)
+            return
+        except OSError:
+            connection.abort()
+            raise
+        self._has_complained = False
+        if lifetime:
+            # In good time, so that it does not end under a request that is on its way.
+            self._retirement = asyncio.get_running_loop().call_later(
+                lifetime * _SHARE_OF_SESSION / 1000, connection.abort
+            )
+
     def _lost(self) -> None:
+        if self._retirement is not None:
+            self._retirement.cancel()
         if self._connection is not None:
             self._connection = None
             self._versions = None

@@ -35,6 +35,7 @@ from klamm.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 from klamm.raft.messages import Address
 from klamm.server.controller_port import Origin
 from klamm.server.peers.channel import PeerChannel
+from klamm.server.peers.way import way_to_controllers
 from klamm.server.quorum.voter_changes import add_voter, remove_voter
 from klamm.server.world.ports import World
 
@@ -58,6 +59,7 @@ _PRINCIPAL_VERSION = 0
 class ControllerChannel:
     def __init__(self, world: World, settings: Settings, quorum: MetadataQuorum) -> None:
         self._world = world
+        self._way = way_to_controllers(settings, world.chance)
         self._clock = world.clock
         self._quorum = quorum
         self._node_id = settings.node.node_id
@@ -171,6 +173,7 @@ class ControllerChannel:
                 address.host,
                 address.port,
                 client_id=f"{self._node_id}-to-controller-{lane}",
+                way=self._way,
             )
         return channel
 

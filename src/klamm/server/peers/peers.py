@@ -7,6 +7,7 @@ from collections.abc import Callable
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.metadata.image import ClusterImage
 from klamm.server.peers.channel import PeerChannel
+from klamm.server.peers.way import Way
 from klamm.server.world.ports import World
 
 
@@ -14,9 +15,16 @@ class Peers:
     """`listener` is the name of the one that brokers speak to each other by."""
 
     def __init__(
-        self, world: World, image: Callable[[], ClusterImage], *, listener: str, client_id: str
+        self,
+        world: World,
+        image: Callable[[], ClusterImage],
+        *,
+        listener: str,
+        way: Way,
+        client_id: str,
     ) -> None:
         self._world = world
+        self._way = way
         self._image = image
         self._listener = listener
         self._client_id = client_id
@@ -36,7 +44,9 @@ class Peers:
     def open(self, broker_id: int, *, client_id: str | None = None) -> PeerChannel:
         """One for the caller alone, who closes it."""
         host, port = self.address_of(broker_id)
-        return PeerChannel(self._world, host, port, client_id=client_id or self._client_id)
+        return PeerChannel(
+            self._world, host, port, client_id=client_id or self._client_id, way=self._way
+        )
 
     def address_of(self, broker_id: int) -> tuple[str, int]:
         broker = self._image().brokers.get(broker_id)

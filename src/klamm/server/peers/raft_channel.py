@@ -13,6 +13,7 @@ from typing import Any
 from klamm.base.clock import Ms
 from klamm.raft.messages import Address, Answer, Fetch, FetchSnapshot, Send, Vote
 from klamm.server.peers.channel import PeerChannel
+from klamm.server.peers.way import Way
 from klamm.server.quorum import answers, requests
 from klamm.server.quorum.requests import Terms
 from klamm.server.world.ports import World
@@ -32,12 +33,14 @@ class QuorumChannel:
         world: World,
         terms: Terms,
         *,
+        way: Way,
         node_id: int,
         request_timeout_ms: Ms,
         anybody: Callable[[], Sequence[Address]],
         on_unreachable: Callable[[int], None],
     ) -> None:
         self._world = world
+        self._way = way
         self._terms = terms
         self._client_id = f"raft-client-{node_id}"
         self._timeout_ms = request_timeout_ms
@@ -87,7 +90,7 @@ class QuorumChannel:
         key = (address, is_fetch)
         channel = self._channels.get(key)
         if channel is None:
-            channel = PeerChannel(self._world, *address, client_id=self._client_id)
+            channel = PeerChannel(self._world, *address, client_id=self._client_id, way=self._way)
             channel.on_refused = lambda: self._refused(address)
             self._channels[key] = channel
         return channel

@@ -18,6 +18,7 @@ from klamm.raft.voters import VoterHistory, VoterSet
 from klamm.server.loops.metadata_log import MetadataLog
 from klamm.server.loops.raft_driver import RaftDriver
 from klamm.server.peers.raft_channel import QuorumChannel
+from klamm.server.peers.way import way_to_controllers
 from klamm.server.quorum.requests import Terms
 from klamm.server.quorum.snapshot_files import Received
 from klamm.server.storage import DataDirectories, StorageError
@@ -78,6 +79,7 @@ def connect(
     channel = QuorumChannel(
         world,
         terms,
+        way=way_to_controllers(settings, world.chance),
         node_id=me.id,
         request_timeout_ms=quorum.request_timeout_ms,
         anybody=anybody,
