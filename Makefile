@@ -23,7 +23,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
 .PHONY: run
-run: setup ## a broker, records there and back, a pipeline on Spark; stays up until Ctrl-C (ONCE=1: ends by itself; PORT=N: not 9092)
+run: setup ## three brokers, one is killed, a pipeline on Spark; stays up until Ctrl-C (ONCE=1: ends by itself; PORT=N: not 9092)
 	@$(BIN)/klamm demo $(if $(ONCE),--once) $(if $(PORT),--port $(PORT))
 
 .PHONY: setup

@@ -1,12 +1,10 @@
 """A cluster of real processes on this machine, and a client that writes down what it was promised."""
 
 import asyncio
-import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from random import Random
 from signal import SIGCONT, SIGKILL, SIGSTOP
 from typing import Any, TypeVar
 
@@ -14,6 +12,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, To
 
 from klamm.base.errors import ApiError
 from klamm.cli.cluster.local import HOST, LocalCluster
+from klamm.cli.cluster.ports import free_ports
 from klamm.client import Admin
 from klamm.client.connection import connect
 from klamm.client.environment import Address, Environment
@@ -25,7 +24,6 @@ from klamm.protocol.messages.metadata import (
 from support.patience import eventually
 
 T = TypeVar("T")
-_PORTS = range(20_000, 30_000)
 # Clients that do not wait long before they try again.
 QUICK = {
     "retry.backoff.ms": 10,
@@ -35,24 +33,6 @@ QUICK = {
     "topic.metadata.refresh.fast.interval.ms": 20,
     "log_level": 0,
 }
-
-
-def free_ports(count: int) -> int:
-    """The first of so many in a row that are free, and so are those a thousand above them."""
-    while True:
-        first = Random().choice(_PORTS)
-        wanted = [*range(first, first + count), *range(first + 1000, first + 1000 + count)]
-        if all(map(_is_free, wanted)):
-            return first
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-    return True
 
 
 class RealCluster:

@@ -118,7 +118,7 @@ def nowhere(tmp_path_factory: pytest.TempPathFactory, broker: str) -> Iterator[N
             patch.setenv(variable, str(place / variable))
         patch.setitem(sys.modules, "pyspark", None)
         patch.setattr("klamm.server.process.serve", lambda settings, announce: 0)
-        patch.setattr("klamm.cli.demo.command._klamm", lambda: ["false"])
+        patch.setattr("klamm.cli.demo.screen._klamm", lambda: ["false"])
         patch.setattr("klamm.cli.cluster.local._SERVE", "raise SystemExit(1)")
         Path("pipeline.yaml").write_text(PIPELINE)
         assert run(["topic", "create", TOPIC, "-b", broker], Stdout.PIPE).code == 0

@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 
 from klamm.cli.cluster.arguments import Directory, directory_or_default, show_nodes
-from klamm.cli.cluster.local import MOST_NODES, LocalCluster
+from klamm.cli.cluster.local import APART, MOST_NODES, LocalCluster
+from klamm.cli.cluster.ports import free_ports
 from klamm.cli.connect import Output, key_values
 
-# Each node takes a port for clients, and one a thousand above it for controllers.
-_HIGHEST_PORT = 65535 - 1000 - MOST_NODES
+# Each node takes a port for clients, and one above it for controllers.
+HIGHEST_PORT = 65535 - APART - MOST_NODES
 
 
 def create(
@@ -29,7 +30,11 @@ def create(
     port: Annotated[
         int,
         typer.Option(
-            "--port", "-p", min=1, max=_HIGHEST_PORT, help="Of the first node; the others follow."
+            "--port",
+            "-p",
+            min=0,
+            max=HIGHEST_PORT,
+            help="Of the first node; the others follow. 0 takes free ones.",
         ),
     ] = 9092,
     settings: Annotated[
@@ -46,7 +51,7 @@ def create(
     cluster = LocalCluster.create(
         directory_or_default(directory),
         roles=roles,
-        port=port,
+        port=port or free_ports(len(roles)),
         settings=key_values(settings, option="--set"),
     )
     if not only:

@@ -36,7 +36,7 @@ _POLL_SECONDS = 0.005
 _START_SECONDS = 60.0
 _STOP_SECONDS = 30.0
 # Between the ports of a node for clients and for controllers.
-_APART = 1000
+APART = 1000
 # Linux's struct flock: type, whence, start, length, holder.
 _FLOCK = Struct("@hhqqi4x")
 _ROLES = {"x": "broker,controller", "b": "broker", "c": "controller"}
@@ -57,7 +57,7 @@ class LocalNode:
 
     @property
     def controller_address(self) -> str:
-        return f"{HOST}:{self.port + _APART}"
+        return f"{HOST}:{self.port + APART}"
 
     @property
     def config(self) -> Path:
