@@ -42,6 +42,7 @@ WAYS_OUT = {
     "tempfile",
     "threading",
     "time",
+    "urllib.request",
     "uuid",
     "uvloop",
 }

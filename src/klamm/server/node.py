@@ -116,7 +116,7 @@ class Node:
         stack.push_async_callback(context.close)
         for listener in listeners:
             listener.on_closed = context.brokers.closed
-            await listener.serve(Dispatcher(context).dispatch, self._logins(listener))
+            await listener.serve(Dispatcher(context).dispatch, self._logins(stack, listener))
             stack.callback(listener.close)
 
     async def _serve_clients(
@@ -160,7 +160,9 @@ class Node:
             # Nobody else need reach it before it leads, and no client should see partitions without a leader.
             await lifecycle.unfence()
         for listener in listeners:
-            await listener.serve(Dispatcher.of_broker(broker).dispatch, self._logins(listener))
+            await listener.serve(
+                Dispatcher.of_broker(broker).dispatch, self._logins(stack, listener)
+            )
             # Closed before everything that was opened since it was bound: nobody is served by a broker that stops.
             stack.callback(listener.close)
         if not is_alone(settings):
@@ -176,15 +178,17 @@ class Node:
         except ValueError as e:
             raise CannotStart(str(e)) from None
 
-    def _logins(self, listener: Listener) -> Logins | None:
+    def _logins(self, stack: AsyncExitStack, listener: Listener) -> Logins | None:
         """How clients of the listener say who they are."""
         protocol = self._settings.listeners.protocols()[listener.name]
         if not protocol.has_sasl:
             return None
         try:
-            return Logins(self._world, self._settings, listener.name, lambda: self.quorum.image)
+            logins = Logins(self._world, self._settings, listener.name, lambda: self.quorum.image)
         except ValueError as e:
             raise CannotStart(str(e)) from None
+        stack.push_async_callback(logins.close)
+        return logins
 
     def _bind(self, stack: AsyncExitStack) -> list[Listener]:
         shared = Shared(limits_of(self._settings.network, self._world.machine), self._world.turns)

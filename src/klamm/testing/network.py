@@ -251,6 +251,9 @@ class HostNetwork:
         """Whatever name it is asked for, a host has one address."""
         return self._network.port_of(self._host, self._owner, port)
 
+    def get(self, url: str, seconds: float) -> bytes:
+        raise OSError("there is no web here")
+
     async def connect(self, host: str, port: int, protocol: asyncio.BufferedProtocol) -> None:
         near = await self._network.open(self._host, self._owner, self._hosts(host), port)
         near.attach(protocol)

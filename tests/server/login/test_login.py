@@ -220,7 +220,7 @@ def test_nobody_becomes_somebody_else(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"sasl.enabled.mechanisms": "GSSAPI"}, "klamm knows PLAIN"),
+        ({"sasl.enabled.mechanisms": "GSSAPI"}, "klamm knows OAUTHBEARER"),
         (
             {"listener.name.sasl_plaintext.plain.sasl.jaas.config": "Module required a=b;"},
             "PLAIN needs users",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from klamm.base.clock import Ms
@@ -32,6 +32,7 @@ class Logins:
     ) -> None:
         self._world = world
         self._tasks: set[asyncio.Task[None]] = set()
+        self._closings: list[Callable[[], Awaitable[None]]] = []
         is_set = _MAX_RECEIVE in settings.static
         self.max_bytes = cast(int, settings.value(_MAX_RECEIVE)) if is_set else _MAX_BYTES
         self.failure_delay_seconds = (
@@ -46,8 +47,13 @@ class Logins:
                     f"listener {listener} offers {name} in sasl.enabled.mechanisms; "
                     f"klamm knows {', '.join(OFFERED)}"
                 )
-            self._begin[name] = OFFERED[name](Offer(world, settings, listener, name, image))
+            offer = Offer(world, settings, listener, name, image, self._closings.append)
+            self._begin[name] = OFFERED[name](offer)
         self.mechanisms = tuple(self._begin)
+
+    async def close(self) -> None:
+        for closing in self._closings:
+            await closing()
 
     def login(self, behind: Dispatch, now: float) -> Login:
         return Login(self, behind, now)

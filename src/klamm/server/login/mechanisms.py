@@ -5,18 +5,20 @@ The table's functions are called once for each listener, and give a function tha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from klamm.base.principal import KafkaPrincipal
 from klamm.base.settings.broker import Settings
+from klamm.base.settings.kinds import Value
 from klamm.metadata.image import ClusterImage, ScramKey
 from klamm.security.delegation_token import parse_principal, token_credential
 from klamm.security.jaas import JaasEntry, parse_jaas
 from klamm.security.sasl.exchange import USER, SaslServer
+from klamm.security.sasl.oauthbearer import ClaimRules, Claims, OAuthBearerServer
 from klamm.security.sasl.plain import PlainServer, checks_against, users_of
 from klamm.security.sasl.scram import (
     MECHANISMS,
@@ -25,6 +27,7 @@ from klamm.security.sasl.scram import (
     ScramMechanism,
     ScramServer,
 )
+from klamm.server.login.key_source import KeySource
 from klamm.server.world.ports import World
 
 _CALLBACK = "sasl.server.callback.handler.class"
@@ -40,10 +43,16 @@ class Offer:
     listener: str
     mechanism: str
     image: Callable[[], ClusterImage]
+    on_close: Callable[[Callable[[], Awaitable[None]]], None]
 
     def key(self, name: str) -> str:
         """The full name of a setting of this mechanism, for sentences about it."""
         return f"listener.name.{self.listener.lower()}.{self.mechanism.lower()}.{name}"
+
+    def value(self, name: str) -> Value:
+        """A setting of the mechanism, of the listener, or of the node, whichever is nearest."""
+        own = self.settings.of_mechanism(self.listener, self.mechanism, name)
+        return self.settings.of_listener(self.listener, name) if own is None else own
 
     def jaas(self) -> JaasEntry | None:
         text = self.settings.of_mechanism(self.listener, self.mechanism, _JAAS)
@@ -93,6 +102,30 @@ def _scram(offer: Offer) -> Begin:
     return partial(ScramServer, mechanism, find, offer.world.chance, decoys)
 
 
+def _oauthbearer(offer: Offer) -> Begin:
+    url = offer.value("sasl.oauthbearer.jwks.endpoint.url")
+    if url is None:
+        raise ValueError(
+            "OAUTHBEARER needs the keys that sign tokens: "
+            f"{offer.key('sasl.oauthbearer.jwks.endpoint.url')}=https://... or file:///..."
+        )
+    rules = ClaimRules(
+        issuer=cast(str | None, offer.value("sasl.oauthbearer.expected.issuer")),
+        audiences=cast(tuple[str, ...], offer.value("sasl.oauthbearer.expected.audience")),
+        scope_claim=str(offer.value("sasl.oauthbearer.scope.claim.name")),
+        user_claim=str(offer.value("sasl.oauthbearer.sub.claim.name")),
+        skew_ms=1000 * cast(int, offer.value("sasl.oauthbearer.clock.skew.seconds")),
+    )
+    refresh_ms = cast(int, offer.value("sasl.oauthbearer.jwks.endpoint.refresh.ms"))
+    source = KeySource(offer.world, str(url), refresh_ms)
+    offer.on_close(source.close)
+
+    def validate(token: str) -> Claims:
+        return rules.read(source.claims(token), offer.world.clock.wall())
+
+    return partial(OAuthBearerServer, validate)
+
+
 def _user(image: ClusterImage, mechanism: ScramMechanism, name: str) -> Account | None:
     found = image.scram.get(ScramKey(mechanism.number, name))
     if found is None:
@@ -131,6 +164,7 @@ def _load(key: str, name: str) -> Callable[..., Any]:
 
 
 OFFERED: dict[str, Callable[[Offer], Begin]] = {
+    "OAUTHBEARER": _oauthbearer,
     "PLAIN": _plain,
     "SCRAM-SHA-256": _scram,
     "SCRAM-SHA-512": _scram,

@@ -74,6 +74,10 @@ class Network(Protocol):
     async def connect(self, host: str, port: int, protocol: asyncio.BufferedProtocol) -> None:
         """To another node. OSError if it cannot be reached, ConnectionRefusedError if nobody listens there."""
 
+    def get(self, url: str, seconds: float) -> bytes:
+        """A small document of the web. Blocks: for a worker. OSError: it cannot be had."""
+        ...
+
 
 class Worker(Protocol):
     """Does one thing after the other, beside the loop."""

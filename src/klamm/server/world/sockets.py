@@ -12,6 +12,7 @@ from klamm.server.world.ports import Buffer
 
 # A client that waits for an answer may vanish without a word; then the kernel finds out.
 _PROBE_AFTER_SECONDS = 300
+_LONGEST_DOCUMENT = 1024 * 1024
 
 
 class SocketWire:
@@ -104,6 +105,13 @@ class Sockets:
             listening.close()
             raise
         return SocketPort(listening)
+
+    def get(self, url: str, seconds: float) -> bytes:
+        # Loaded here: few nodes ever need it.
+        from urllib.request import urlopen
+
+        with urlopen(url, timeout=seconds) as answer:
+            return bytes(answer.read(_LONGEST_DOCUMENT))
 
     async def connect(self, host: str, port: int, protocol: asyncio.BufferedProtocol) -> None:
         """The loop switches Nagle's delay off by itself."""
