@@ -152,6 +152,9 @@ class FetchSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
+    def find(self, session_id: int) -> FetchSession | None:
+        return self._sessions.get(session_id)
+
     def begin(
         self,
         session_id: int,

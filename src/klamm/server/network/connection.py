@@ -40,13 +40,13 @@ class Connection(Outgoing):
     __slots__ = (
         "_buffers",
         "_busy_poll",
-        "_dispatch",
         "_has_asked",
         "_held",
         "_max_size",
         "_parked_cost",
         "_partial",
         "_streak",
+        "dispatch",
         "last_active",
         "listener",
         "local_host",
@@ -75,7 +75,8 @@ class Connection(Outgoing):
         self.peer_host = intern(arrival.host)
         self.local_host = ""
         self.peer_port = self.local_port = 0
-        self._dispatch = dispatch
+        # What is done with its frames; tests put something in between.
+        self.dispatch: Dispatch = dispatch
         self._buffers = shared.buffers
         self._busy_poll = shared.busy_poll
         self._max_size = shared.limits.max_request_bytes
@@ -189,12 +190,12 @@ class Connection(Outgoing):
     def ask_who(self, login: Login) -> None:
         """Handle nothing but the login, in small frames, until `admit`."""
         self.login = login
-        self._dispatch = login.dispatch
+        self.dispatch = login.dispatch
         self._max_size = login.max_bytes
 
     def admit(self, principal: KafkaPrincipal, dispatch: Dispatch) -> None:
         self.principal = principal
-        self._dispatch = dispatch
+        self.dispatch = dispatch
         self._max_size = self.listener.limits.max_request_bytes
 
     def refuse(self, why: str) -> None:
@@ -296,7 +297,7 @@ class Connection(Outgoing):
                 break
             self._has_asked = True
             try:
-                answer = self._dispatch(self, view[at + 4 : stop])
+                answer = self.dispatch(self, view[at + 4 : stop])
             except CorruptFrame as e:
                 self.refuse(str(e))
                 return

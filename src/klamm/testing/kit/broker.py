@@ -8,9 +8,12 @@ from os import PathLike, fspath
 from typing import Self
 
 from klamm.testing.kit.carriers import Carrier, InProcess, InThread
+from klamm.testing.kit.client import CLIENT_ID
+from klamm.testing.kit.faults.faults import Faults
 from klamm.testing.kit.kafka import Kafka
 from klamm.testing.kit.rig import Plan
 from klamm.testing.kit.topics import Topics, new_topics, texts
+from klamm.testing.kit.transcript.exchange import Transcript
 
 
 class Broker(Kafka):
@@ -101,6 +104,27 @@ class Broker(Kafka):
 
     async def __aexit__(self, *_: object) -> None:
         await asyncio.to_thread(self.stop)
+
+    # What goes wrong, and what was said.
+
+    @property
+    def faults(self) -> Faults:
+        """`broker.faults.error("PRODUCE", "NOT_LEADER_OR_FOLLOWER", times=2)`, and much else."""
+        return Faults(self._running.call, lambda: self._address)
+
+    def transcript(
+        self,
+        *,
+        api: str | None = None,
+        client_id: str | None = None,
+        topic: str | None = None,
+        errors: bool = False,
+    ) -> Transcript:
+        """The last requests and answers; print it. What the kit asked itself is not in it, unless by its client id."""
+        said: Transcript = self._running.call("transcript")
+        if client_id != CLIENT_ID:
+            said = Transcript(each for each in said if each.client_id != CLIENT_ID)
+        return said.about(api=api, client_id=client_id, topic=topic, errors=errors)
 
     # Where it is.
 

@@ -20,11 +20,16 @@ from klamm.protocol.messages.create_topics import (
     CreateTopicsRequest,
 )
 from klamm.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from klamm.server.network.connection import Connection
 from klamm.server.node import Node
 from klamm.server.world.memory import memory_directory
 from klamm.testing.kit.clock import MovedClock
 from klamm.testing.kit.disk import KitDisk
+from klamm.testing.kit.faults.rules import ON_DISK, Armed, Rule
+from klamm.testing.kit.faults.switchboard import Switchboard
 from klamm.testing.kit.topics import NewTopic
+from klamm.testing.kit.transcript.exchange import Transcript
+from klamm.testing.kit.transcript.recorder import Line, Recorder
 from klamm.testing.kit.world import kit_world
 
 _TIMEOUT_MS = 30_000
@@ -64,6 +69,9 @@ class Rig:
         self._data = ""
         self._port = plan.port
         self._node: Node | None = None
+        self._recorder = Recorder()
+        self._switchboard = Switchboard(lambda: self.node.broker, self._recorder.struck)
+        self._faults: dict[int, Armed] = {}
 
     @property
     def node(self) -> Node:
@@ -92,7 +100,7 @@ class Rig:
             **self._plan.settings,
         }
         settings = load(overrides=[f"{name}={value}" for name, value in texts.items()])
-        node = Node(settings, kit_world(self._clock, self._disk))
+        node = Node(settings, kit_world(self._clock, self._disk, self))
         await node.start()
         self._node = node
         self._port = int(node.ready.address.rpartition(":")[2])
@@ -123,11 +131,55 @@ class Rig:
             return self._directories.enter_context(memory_directory())
         return self._directories.enter_context(tempfile.TemporaryDirectory(prefix="klamm-test-"))
 
+    # Who comes to it.
+
+    def opened(self, connection: Connection) -> Line:
+        self._switchboard.opened(connection)
+        return self._recorder.opened(connection)
+
+    def asks(self, connection: Connection) -> None:
+        self._switchboard.asks(connection)
+
+    def closed(self, connection: Connection) -> None:
+        self._switchboard.closed(connection)
+        self._recorder.closed(connection)
+
+    async def transcript(self) -> Transcript:
+        return self._recorder.transcript(self.node.broker.image)
+
+    # What goes wrong.
+
+    async def add_fault(self, rule: Rule) -> int:
+        """Gives its number."""
+        armed = Armed(rule)
+        (self._disk.faults if rule.action in ON_DISK else self._switchboard).add(armed)
+        number = len(self._faults)
+        self._faults[number] = armed
+        return number
+
+    async def remove_fault(self, number: int) -> None:
+        armed = self._faults[number]
+        (self._disk.faults if armed.rule.action in ON_DISK else self._switchboard).remove(armed)
+
+    async def fault_count(self, number: int) -> int:
+        return self._faults[number].count
+
+    async def fault_counts(self) -> list[tuple[str, int]]:
+        """All there ever were, in their order."""
+        return [(str(each.rule), each.count) for each in self._faults.values()]
+
+    async def clear_faults(self) -> None:
+        for number in self._faults:
+            await self.remove_fault(number)
+
     # What is in it.
 
     async def reset(self) -> None:
         """As after the start: no topics but those of the beginning, no groups, no transactions, no time that was moved."""
         self._clock.set_right()
+        await self.clear_faults()
+        self._faults.clear()
+        self._recorder.forget()
         names = list(self.node.broker.image.topics_by_name)
         if names:
             request = DeleteTopicsRequest(

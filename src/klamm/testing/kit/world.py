@@ -13,6 +13,7 @@ from klamm.server.world.ports import World
 from klamm.server.world.real import real_world
 from klamm.server.world.sockets import SocketPort, Sockets
 from klamm.server.world.threads import Threads
+from klamm.testing.kit.transcript.tap import TappedPort, Watch
 
 # Below those that systems take for outgoing connections: nobody takes the port while its broker is restarted.
 _PORTS = range(20_000, 32_000)
@@ -20,12 +21,18 @@ _TRIES = 200
 
 
 class KitSockets(Sockets):
-    __slots__ = ("_random",)
+    """Sockets that are listened to."""
 
-    def __init__(self) -> None:
+    __slots__ = ("_random", "_watch")
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
         self._random = Random()
 
-    def bind(self, host: str, port: int) -> SocketPort:
+    def bind(self, host: str, port: int) -> TappedPort:  # type: ignore[override]
+        return TappedPort(self._bind(host, port), self._watch)
+
+    def _bind(self, host: str, port: int) -> SocketPort:
         if port:
             return super().bind(host, port)
         for _ in range(_TRIES):
@@ -44,5 +51,5 @@ class KitThreads(Threads):
         return CompactionHere(disk)
 
 
-def kit_world(clock: Clock, disk: Disk) -> World:
-    return replace(real_world(disk), clock=clock, network=KitSockets(), workers=KitThreads())
+def kit_world(clock: Clock, disk: Disk, watch: Watch) -> World:
+    return replace(real_world(disk), clock=clock, network=KitSockets(watch), workers=KitThreads())

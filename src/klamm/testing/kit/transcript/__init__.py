@@ -1,0 +1,1 @@
+"""What clients and the broker said to each other."""
