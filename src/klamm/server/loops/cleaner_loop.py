@@ -66,9 +66,20 @@ class CleanerLoop:
     async def clean_dirtiest(self) -> bool:
         """Whether there was one to clean, and it got cleaner."""
         chosen = await self._dirtiest()
-        if chosen is None:
+        if chosen is None or self._broker.compacting is not None:
             return False
-        partition, dirt = chosen
+        return await self._clean_chosen(*chosen)
+
+    async def clean_now(self, partition: Partition) -> bool:
+        """The whole log, however clean it is, when the one that is being cleaned is done."""
+        while self._broker.compacting is not None:
+            await asyncio.sleep(_SHORTEST_BACKOFF_MS / 1000)
+        if not self._is_compacted(partition):
+            return False
+        dirt = self._measure(partition, None)
+        return dirt.dirty_bytes > 0 and await self._clean_chosen(partition, dirt)
+
+    async def _clean_chosen(self, partition: Partition, dirt: Dirt) -> bool:
         self._broker.compacting = partition
         try:
             return await self._clean(partition, dirt)
@@ -91,7 +102,8 @@ class CleanerLoop:
         for count, partition in enumerate(partitions):
             if self._is_compacted(partition):
                 try:
-                    dirt = self._measure(partition)
+                    home = self._broker.replicas.home_of(partition)
+                    dirt = self._measure(partition, home.cleaner_offsets.get(partition.name))
                 except OSError as e:
                     partition.failed(e)
                     continue
@@ -110,12 +122,12 @@ class CleanerLoop:
             and not self._broker.directory_moves.is_moving(partition.name)
         )
 
-    def _measure(self, partition: Partition) -> Dirt:
+    def _measure(self, partition: Partition, checkpoint: int | None) -> Dirt:
         log = partition.log
         return selection.measure(
             log.segments(),
             partition.settings,
-            checkpoint=self._broker.replicas.home_of(partition).cleaner_offsets.get(partition.name),
+            checkpoint=checkpoint,
             start_offset=log.start_offset,
             end_offset=log.end_offset,
             last_stable_offset=partition.last_stable_offset,

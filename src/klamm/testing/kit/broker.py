@@ -9,6 +9,7 @@ from typing import Self
 
 from klamm.testing.kit.carriers import Carrier, InProcess, InThread
 from klamm.testing.kit.client import CLIENT_ID
+from klamm.testing.kit.clock import BrokerClock
 from klamm.testing.kit.faults.faults import Faults
 from klamm.testing.kit.kafka import Kafka
 from klamm.testing.kit.rig import Plan
@@ -104,6 +105,20 @@ class Broker(Kafka):
 
     async def __aexit__(self, *_: object) -> None:
         await asyncio.to_thread(self.stop)
+
+    # Time.
+
+    @property
+    def clock(self) -> BrokerClock:
+        """`broker.clock.advance(hours=24)`"""
+        return BrokerClock(self._running.call)
+
+    def clean(self) -> int:
+        """Compacts all compacted topics now, the newest records, too; how many partitions that were.
+
+        `min.compaction.lag.ms` and `delete.retention.ms` count: move the clock first.
+        """
+        return int(self._running.call("clean"))
 
     # What goes wrong, and what was said.
 

@@ -3,9 +3,41 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from time import monotonic, monotonic_ns, time_ns
+from typing import Any
 
 from klamm.base.clock import Ms, Now
+
+
+class BrokerClock:
+    """`broker.clock`: the broker's time, which goes on by itself and further when a test says so."""
+
+    def __init__(self, call: Callable[..., Any]) -> None:
+        self._call = call
+
+    @property
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self._call("now") / 1000, UTC)
+
+    def advance(
+        self,
+        *,
+        days: float = 0,
+        hours: float = 0,
+        minutes: float = 0,
+        seconds: float = 0,
+        milliseconds: float = 0,
+    ) -> datetime:
+        """Retention, sessions, transactions and all else that waits for time find that it has passed."""
+        by = timedelta(
+            days=days, hours=hours, minutes=minutes, seconds=seconds, milliseconds=milliseconds
+        )
+        if by < timedelta():
+            raise ValueError("time does not go back")
+        self._call("advance", round(by / timedelta(milliseconds=1)))
+        return self.now
 
 
 class MovedLoop(asyncio.SelectorEventLoop):

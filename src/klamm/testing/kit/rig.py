@@ -20,10 +20,11 @@ from klamm.protocol.messages.create_topics import (
     CreateTopicsRequest,
 )
 from klamm.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from klamm.server.loops.housekeeping import Housekeeping
 from klamm.server.network.connection import Connection
 from klamm.server.node import Node
 from klamm.server.world.memory import memory_directory
-from klamm.testing.kit.clock import MovedClock
+from klamm.testing.kit.clock import MovedClock, MovedLoop
 from klamm.testing.kit.disk import KitDisk
 from klamm.testing.kit.faults.rules import ON_DISK, Armed, Rule
 from klamm.testing.kit.faults.switchboard import Switchboard
@@ -32,6 +33,7 @@ from klamm.testing.kit.transcript.exchange import Transcript
 from klamm.testing.kit.transcript.recorder import Line, Recorder
 from klamm.testing.kit.world import kit_world
 
+_TURNS = 50
 _TIMEOUT_MS = 30_000
 _NEVER_MS = 10 * 365 * 24 * 3_600_000
 # Where a test should not wait for what a production cluster is right to wait for.
@@ -147,6 +149,36 @@ class Rig:
     async def transcript(self) -> Transcript:
         return self._recorder.transcript(self.node.broker.image)
 
+    # Time.
+
+    async def now(self) -> int:
+        return self._clock.wall()
+
+    async def advance(self, ms: int) -> int:
+        """Back when what became due is done; gives the new time."""
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, MovedLoop)
+        self._clock.move(ms)
+        loop.move(ms / 1000)
+        await _breathe()
+        keeper = Housekeeping(self.node.broker)
+        await keeper.retain()
+        # What retention leaves until it is synced goes then.
+        await keeper.checkpoint_recovery_points()
+        await keeper.retain()
+        await keeper.expire_producers()
+        await keeper.remove_deleted()
+        return self._clock.wall()
+
+    async def clean(self) -> int:
+        """Compact all that may be; how many partitions were."""
+        now, count = self._clock.wall(), 0
+        for partition in list(self.node.broker.replicas):
+            if "compact" in partition.settings.cleanup_policy and not partition.is_offline:
+                partition.log.roll(now)
+                count += await self.node.cleaner.clean_now(partition)
+        return count
+
     # What goes wrong.
 
     async def add_fault(self, rule: Rule) -> int:
@@ -212,6 +244,12 @@ class Rig:
         for made in answer.topics:
             _check(made.error_code, made.error_message)
         # The last logs are opened in the loop's next turns.
+        await asyncio.sleep(0)
+
+
+async def _breathe() -> None:
+    """Timers that are due ring, and what they begin goes on for a while."""
+    for _ in range(_TURNS):
         await asyncio.sleep(0)
 
 
