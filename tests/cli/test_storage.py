@@ -1,6 +1,7 @@
 """klamm storage format, info and random-uuid."""
 
 from pathlib import Path
+from random import SystemRandom
 
 import pytest
 
@@ -8,6 +9,11 @@ from cli.commands import Answer, Klamm
 from klamm.base.ids import OffsetAndEpoch, Uuid
 from klamm.metadata import snapshot
 from klamm.protocol.messages.control import KRaftVersionRecord, VotersRecord
+from klamm.security.sasl.scram import SHA_256, SHA_512, ScramClient
+from server.login.logging_in import log_in
+from server.running_node import RunningNode
+from server.wire_client import WireClient
+from support.brokers import free_port
 
 CLUSTER = "ZmFtb3VzLWZhbXVsdXMtZg"
 FIRST = snapshot.file_name(OffsetAndEpoch(0, 0))
@@ -173,3 +179,57 @@ def test_one_way_to_begin_a_quorum_excludes_the_others(klamm: Klamm, tmp_path: P
 
     assert refused.code == 2
     assert "not allowed with" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("user", "sentence"),
+    [
+        ("ann:pear", "is written as"),
+        ("SCRAM-MD5=[name=ann,password=pear]", "SCRAM-MD5 is not supported"),
+        ("SCRAM-SHA-256=[password=pear]", "You must supply 'name'"),
+        ("SCRAM-SHA-256=[name=ann]", "one of 'password' or 'saltedpassword'"),
+        ("SCRAM-SHA-256=[name=ann,saltedpassword=cGVhcg==]", "'salt' with 'saltedpassword'"),
+        ("SCRAM-SHA-256=[name=ann,password=pear,iterations=1]", "must be >= 4096"),
+        ("SCRAM-SHA-256=[name=ann,password=pear,iterations=x]", "are a number"),
+        ("SCRAM-SHA-256=[name=ann,password=pear,salt=%]", "not base64"),
+        ("SCRAM-SHA-256=[name=ann,password=pear,age=5]", "Unknown --add-scram key: age"),
+        ('SCRAM-SHA-256=[name=ann,"]', "key=value"),
+    ],
+)
+def test_what_is_no_user_is_told_in_a_sentence(
+    klamm: Klamm, config: str, user: str, sentence: str
+) -> None:
+    refused = klamm("storage", "format", "-t", CLUSTER, "-c", config, "--add-scram", user)
+
+    assert refused.code == 1
+    assert sentence in refused.err
+    assert "pear" not in refused.err
+
+
+def test_users_of_the_first_hour_log_in(klamm: Klamm, tmp_path: Path) -> None:
+    settings = {
+        "log.dirs": str(tmp_path / "data"),
+        "listeners": f"SASL_PLAINTEXT://127.0.0.1:{free_port()}",
+        "inter.broker.listener.name": "SASL_PLAINTEXT",
+        "sasl.enabled.mechanisms": "SCRAM-SHA-256,SCRAM-SHA-512",
+    }
+    file = tmp_path / "server.properties"
+    file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+    users = (
+        "SCRAM-SHA-256=[name=ann,password=pear]",
+        'SCRAM-SHA-512=[name="bob,by",iterations=8192,password="an \\"apple\\", a fig"]',
+    )
+    formatted = klamm(
+        *("storage", "format", "-t", CLUSTER, "-c", str(file)),
+        *(part for user in users for part in ("-S", user)),
+    )
+    assert formatted.code == 0, formatted.err
+
+    with RunningNode(tmp_path / "data", settings) as node:
+        for mechanism, user, password in (
+            (SHA_256, "ann", "pear"),
+            (SHA_512, "bob,by", 'an "apple", a fig'),
+        ):
+            with WireClient(node.address) as client:
+                sasl = ScramClient(mechanism, user, password, SystemRandom())
+                assert log_in(client, sasl).error_code == 0

@@ -49,7 +49,7 @@ def random_uuid() -> Uuid:
 
 
 def _format(options: argparse.Namespace) -> None:
-    from klamm.server.quorum import initial_voters
+    from klamm.server.quorum import initial_users, initial_voters
     from klamm.server.storage import Paths, format_directories
 
     settings = read_settings(options.config, env=os.environ, overrides=options.set)
@@ -73,6 +73,7 @@ def _format(options: argparse.Namespace) -> None:
         now=int(time.time() * 1000),
         ignore_formatted=options.ignore_formatted,
         voters=voters,
+        records=initial_users.records_of(options.add_scram, chance),
     )
     print("\n".join(lines))
 
@@ -118,6 +119,14 @@ def _parser() -> argparse.ArgumentParser:
         "-g",
         action="store_true",
         help="leave directories alone that are ready already",
+    )
+    formatting.add_argument(
+        "--add-scram",
+        "-S",
+        action="append",
+        default=[],
+        metavar="USER",
+        help="a user of the new cluster, as SCRAM-SHA-256=[name=ann,password=pear]",
     )
     quorum = formatting.add_mutually_exclusive_group()
     quorum.add_argument(

@@ -7,11 +7,23 @@ that follows into `image`.
 
 from __future__ import annotations
 
+from typing import cast
+
 from klamm.base.chance import Chance
 from klamm.base.clock import Ms, Now
+from klamm.base.principal import KafkaPrincipal
 from klamm.base.settings.broker import Settings, topic_settings
 from klamm.base.settings.describe import Layers
-from klamm.controller import brokers, configs, features, fencing, producer_ids, scram, topics
+from klamm.controller import (
+    brokers,
+    configs,
+    delegation_tokens,
+    features,
+    fencing,
+    producer_ids,
+    scram,
+    topics,
+)
 from klamm.controller.decision import Context, Decision, ReplyT
 from klamm.controller.heartbeats import NEVER, Heartbeats
 from klamm.controller.partitions import directories, election, isr, reassignments
@@ -53,6 +65,10 @@ from klamm.protocol.messages.controller_registration import (
     ControllerRegistrationRequest,
     ControllerRegistrationResponse,
 )
+from klamm.protocol.messages.create_delegation_token import (
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+)
 from klamm.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -60,6 +76,10 @@ from klamm.protocol.messages.create_partitions import (
 from klamm.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from klamm.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from klamm.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
+from klamm.protocol.messages.expire_delegation_token import (
+    ExpireDelegationTokenRequest,
+    ExpireDelegationTokenResponse,
+)
 from klamm.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
@@ -67,6 +87,10 @@ from klamm.protocol.messages.incremental_alter_configs import (
 from klamm.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
+)
+from klamm.protocol.messages.renew_delegation_token import (
+    RenewDelegationTokenRequest,
+    RenewDelegationTokenResponse,
 )
 from klamm.protocol.messages.unregister_broker import (
     UnregisterBrokerRequest,
@@ -84,6 +108,8 @@ class Controller:
         "_heartbeats",
         "_layers",
         "_settings",
+        "_sweep_at",
+        "_sweep_every",
         "_topic_defaults",
         "image",
     )
@@ -95,6 +121,8 @@ class Controller:
         self._heartbeats = Heartbeats(image, settings.node.session_timeout_ms, now.monotonic)
         self._balance = Balance(settings.replication, now.monotonic)
         self._settings = settings
+        self._sweep_every = cast(Ms, settings.value("delegation.token.expiry.check.interval.ms"))
+        self._sweep_at = now.monotonic + self._sweep_every
         self._chance = chance
         self._layers = Layers(settings, {}, {})
         self._topic_defaults = settings.topic_defaults
@@ -142,6 +170,21 @@ class Controller:
         self, request: AlterUserScramCredentialsRequest, now: Now
     ) -> Decision[AlterUserScramCredentialsResponse]:
         return scram.alter(self._context(now), request)
+
+    def create_delegation_token(
+        self, request: CreateDelegationTokenRequest, requester: KafkaPrincipal, now: Now
+    ) -> Decision[CreateDelegationTokenResponse]:
+        return delegation_tokens.create(self._context(now), request, requester)
+
+    def renew_delegation_token(
+        self, request: RenewDelegationTokenRequest, requester: KafkaPrincipal, now: Now
+    ) -> Decision[RenewDelegationTokenResponse]:
+        return delegation_tokens.renew(self._context(now), request, requester)
+
+    def expire_delegation_token(
+        self, request: ExpireDelegationTokenRequest, requester: KafkaPrincipal, now: Now
+    ) -> Decision[ExpireDelegationTokenResponse]:
+        return delegation_tokens.expire(self._context(now), request, requester)
 
     def update_features(
         self, request: UpdateFeaturesRequest, now: Now
@@ -211,13 +254,17 @@ class Controller:
     @property
     def next_wake(self) -> Ms:
         """When `wake` has something to do, in monotonic time."""
-        return min(self._heartbeats.next_expiry(self.image), self._balance.next_wake)
+        sweep_at = self._sweep_at if self.image.delegation_tokens else NEVER
+        return min(self._heartbeats.next_expiry(self.image), self._balance.next_wake, sweep_at)
 
     def wake(self, now: Now) -> Decision[None]:
         """One of the things that are due; more may be left, as next_wake says then."""
         silent = self._heartbeats.first_expired(self.image, now.monotonic)
         if silent is not None:
             return Decision(None, fencing.fence(self._context(now), self.image.brokers[silent]))
+        if now.monotonic >= self._sweep_at:
+            self._sweep_at = now.monotonic + self._sweep_every
+            return Decision(None, delegation_tokens.sweep(self.image, now.wall))
         return Decision(None, self._balance.wake(self._context(now), now.monotonic))
 
     def silent_since(self, broker_id: int, at: Ms) -> None:

@@ -39,6 +39,7 @@ from klamm.protocol.messages.controller_registration import (
     ControllerRegistrationRequest,
     ControllerRegistrationResponse,
 )
+from klamm.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from klamm.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -46,6 +47,7 @@ from klamm.protocol.messages.create_partitions import (
 from klamm.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from klamm.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from klamm.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
+from klamm.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
 from klamm.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
@@ -54,6 +56,7 @@ from klamm.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
+from klamm.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from klamm.protocol.messages.unregister_broker import (
     UnregisterBrokerRequest,
     UnregisterBrokerResponse,
@@ -98,6 +101,14 @@ OPERATIONS: dict[type, Callable[[Controller, Any, Now], Decision[Any]]] = {
     ListPartitionReassignmentsRequest: Controller.list_partition_reassignments,
     UnregisterBrokerRequest: Controller.unregister_broker,
     UpdateFeaturesRequest: Controller.update_features,
+}
+# What it does in the name of a client, and of nobody else.
+OPERATIONS_OF_CLIENTS: dict[
+    type, Callable[[Controller, Any, KafkaPrincipal, Now], Decision[Any]]
+] = {
+    CreateDelegationTokenRequest: Controller.create_delegation_token,
+    ExpireDelegationTokenRequest: Controller.expire_delegation_token,
+    RenewDelegationTokenRequest: Controller.renew_delegation_token,
 }
 
 

@@ -179,10 +179,12 @@ def format_directories(
     ignore_formatted: bool = False,
     features: Mapping[str, int] = LATEST,
     voters: VoterSet | None = None,
+    records: Sequence[object] = (),
 ) -> list[str]:
     """Format what is not formatted yet; gives the lines that Kafka's tool prints about it.
 
-    `voters` are those that the log of a new cluster begins with; None where others, or the settings, tell.
+    `voters` are those that the log of a new cluster begins with; None where others, or the settings, tell. `records` are
+    what the cluster knows from the start beside its features.
     """
     if not cluster_id.strip():
         raise StorageError("The cluster id must not be empty.")
@@ -218,7 +220,8 @@ def format_directories(
             directory_id = random_uuid(chance)
         taken.add(directory_id)
         identity = Identity(cluster_id, node_id, directory_id)
-        _format(disk, path, identity, features, now, voters if is_metadata else None)
+        beginning = bootstrap_checkpoint(features, now, records)
+        _format(disk, path, identity, beginning, features, now, voters if is_metadata else None)
     return lines
 
 
@@ -330,6 +333,7 @@ def _format(
     disk: Disk,
     path: str,
     identity: Identity,
+    beginning: bytes,
     features: Mapping[str, int],
     now: Ms,
     voters: VoterSet | None,
@@ -337,7 +341,7 @@ def _format(
     try:
         _make_directory(disk, path)
         # meta.properties comes last: a directory that has it is formatted completely.
-        disk.write_atomic(f"{path}/{BOOTSTRAP}", bootstrap_checkpoint(features, now))
+        disk.write_atomic(f"{path}/{BOOTSTRAP}", beginning)
         if voters is not None:
             _make_directory(disk, f"{path}/{METADATA_LOG}")
             first = f"{path}/{METADATA_LOG}/{file_name(OffsetAndEpoch(0, 0))}"
@@ -359,12 +363,14 @@ def _make_directory(disk: Disk, path: str) -> None:
         disk.fsync_dir(dirname(made))
 
 
-def bootstrap_checkpoint(features: Mapping[str, int], now: Ms) -> bytes:
-    records = [
+def bootstrap_checkpoint(
+    features: Mapping[str, int], now: Ms, records: Sequence[object] = ()
+) -> bytes:
+    levels = [
         FeatureLevelRecord(name=name, feature_level=level) for name, level in features.items()
     ]
     return write_records(
-        records,
+        [*levels, *records],
         metadata_version=features[METADATA_VERSION],
         last_timestamp=0,
         now=now,

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from klamm.protocol.messages.find_coordinator import FindCoordinatorRequest
+from klamm.security.sasl.plain import PlainClient
 from server.handlers.classic_groups import find_coordinator
 from server.handlers.offsets import NO_TOPIC, OK, fetch
+from server.login.logging_in import log_in, secured
 from server.running_node import RunningNode
 from server.wire_client import WireClient
 from support.patience import eventually
@@ -48,4 +50,26 @@ def controller_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runnin
 @pytest.fixture
 def controller(controller_node: RunningNode) -> Iterator[WireClient]:
     with WireClient(controller_node.address) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def token_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
+    """One that gives delegation tokens."""
+    settings = secured(**{"delegation.token.secret.key": "what signs tokens"})
+    with RunningNode(tmp_path_factory.mktemp("tokens"), settings) as node:
+        yield node
+
+
+@pytest.fixture
+def admin(token_node: RunningNode) -> Iterator[WireClient]:
+    with WireClient(token_node.address) as client:
+        log_in(client, PlainClient("admin", "a secret"))
+        yield client
+
+
+@pytest.fixture
+def ann(token_node: RunningNode) -> Iterator[WireClient]:
+    with WireClient(token_node.address) as client:
+        log_in(client, PlainClient("ann", "another"))
         yield client

@@ -4,22 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from server.login.logging_in import secured
 from server.running_node import RunningNode
-from support.brokers import free_port
-
-MECHANISMS = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512"
-USERS = 'PlainLoginModule required user_admin="a secret" user_ann="another";'
-
-
-def secured(**settings: object) -> dict[str, object]:
-    return {
-        "listeners": f"SASL_PLAINTEXT://127.0.0.1:{free_port()}",
-        "inter.broker.listener.name": "SASL_PLAINTEXT",
-        "sasl.enabled.mechanisms": MECHANISMS,
-        "listener.name.sasl_plaintext.plain.sasl.jaas.config": USERS,
-        "connection.failed.authentication.delay.ms": 1,
-        **settings,
-    }
 
 
 @pytest.fixture(scope="module")

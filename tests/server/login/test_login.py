@@ -20,11 +20,10 @@ from klamm.protocol.messages.describe_user_scram_credentials import (
 from klamm.protocol.messages.metadata import MetadataRequest
 from klamm.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from klamm.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from klamm.security.sasl.exchange import SaslClient
 from klamm.security.sasl.plain import PlainClient
 from klamm.security.sasl.scram import MECHANISMS, SHA_256, ScramClient, salted_password
 from klamm.server.node import CannotStart
-from server.login.conftest import secured
+from server.login.logging_in import log_in, secured
 from server.running_node import RunningNode
 from server.wire_client import ConnectionClosed, WireClient
 
@@ -43,18 +42,6 @@ def stranger(secured_node: RunningNode) -> Iterator[WireClient]:
 def admin(stranger: WireClient) -> WireClient:
     assert log_in(stranger, ADMIN).error_code == 0
     return stranger
-
-
-def log_in(client: WireClient, sasl: SaslClient) -> Any:
-    """The last answer of the login."""
-    assert client.ask(SaslHandshakeRequest(mechanism=sasl.mechanism)).error_code == 0
-    token: bytes | None = sasl.first()
-    while token is not None:
-        answer = client.ask(SaslAuthenticateRequest(auth_bytes=token))
-        if answer.error_code:
-            return answer
-        token = sasl.step(bytes(answer.auth_bytes))
-    return answer
 
 
 def upsert(client: WireClient, user: str, password: str, **facts: int) -> Any:

@@ -15,7 +15,7 @@ from klamm.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from klamm.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from klamm.security.sasl.oauthbearer import OAuthBearerClient
 from klamm.server.node import CannotStart
-from server.login.conftest import secured
+from server.login.logging_in import secured
 from server.running_node import RunningNode
 from server.wire_client import WireClient
 

@@ -32,7 +32,7 @@ from klamm.metadata.records.log import (
 )
 from klamm.metadata.replay import apply
 from klamm.raft.roles import Follower, Leader
-from klamm.server.controller_port import OPERATIONS, Origin
+from klamm.server.controller_port import OPERATIONS, OPERATIONS_OF_CLIENTS, Origin
 from klamm.server.loops.controller_journal import Journal
 from klamm.server.loops.metadata_follower import MetadataFollower, Step
 from klamm.server.loops.raft_driver import RaftDriver
@@ -166,7 +166,12 @@ class ControllerDriver:
 
     async def forward(self, request: object, origin: Origin) -> Any:
         """The image in which the controller decides is this node's own."""
-        return await self.ask(request)
+        operation = OPERATIONS_OF_CLIENTS.get(type(request))
+        if operation is None:
+            return await self.ask(request)
+        return await self.submit(
+            lambda controller, now: operation(controller, request, origin.principal, now)
+        )
 
     def submit(self, operation: Operation[T]) -> asyncio.Future[T]:
         """Decide at once, on the newest image; the answer comes when the records it saw and wrote are safe.

@@ -33,7 +33,7 @@ from klamm.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from klamm.protocol.messages.headers import RequestHeader, ResponseHeader
 from klamm.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 from klamm.raft.messages import Address
-from klamm.server.controller_port import Origin
+from klamm.server.controller_port import OPERATIONS_OF_CLIENTS, Origin
 from klamm.server.peers.channel import PeerChannel
 from klamm.server.peers.way import way_to_controllers
 from klamm.server.quorum.voter_changes import add_voter, remove_voter
@@ -104,7 +104,7 @@ class ControllerChannel:
     async def _try(self, request: object, origin: Origin | None, deadline: Ms) -> Any:
         quorum = self._quorum
         if quorum.driver.is_active:
-            return await self._ask_here(request)
+            return await self._ask_here(request, origin)
         if quorum.has_failed:
             raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "The metadata log cannot be written.")
         address = quorum.leader_address
@@ -116,8 +116,10 @@ class ControllerChannel:
         channel = self._to(address, _LANES.get(type(request), _FORWARDING))
         return _checked(await channel.ask(request, timeout_ms=left_ms))
 
-    async def _ask_here(self, request: object) -> Any:
+    async def _ask_here(self, request: object, origin: Origin | None) -> Any:
         driver = self._quorum.driver
+        if origin is not None and type(request) in OPERATIONS_OF_CLIENTS:
+            return await driver.forward(request, origin)
         # Who votes is no decision of the controller. This node has begun to lead while it looked for who does.
         if isinstance(request, AddRaftVoterRequest):
             return await add_voter(self._quorum.raft, request)

@@ -1,0 +1,18 @@
+"""CreateDelegationToken (38), v1-3: a new token, for the caller or for another owner."""
+
+from __future__ import annotations
+
+from klamm.protocol.messages.create_delegation_token import (
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+)
+from klamm.server.call import Call
+from klamm.server.login.token_requests import check_may_ask
+
+
+async def handle(
+    request: CreateDelegationTokenRequest, call: Call
+) -> CreateDelegationTokenResponse:
+    check_may_ask(call)
+    answer: CreateDelegationTokenResponse = await call.forward(request)
+    return answer
