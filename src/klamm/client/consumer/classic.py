@@ -82,6 +82,11 @@ class ClassicMembership:
         if self._round is not None and self._round.done():
             await self._end_round()
 
+    def commit_refused(self, code: ErrorCode) -> None:
+        """Heartbeats would tell us, too, but perhaps after the next poll: that must not ask for a last commit."""
+        if self._round is None and code in FORGOTTEN:
+            self._lose(code)
+
     async def leave(self) -> None:
         """A static member stays: it is expected back."""
         if self._round is not None and not self._round.done():
@@ -92,7 +97,7 @@ class ClassicMembership:
         if self._identity.generation >= 0:
             await self._changes.revoke(list(self._changes.assignment))
         if self._identity.member_id and self._settings.group_instance_id is None:
-            await self._send_leave("the consumer is being closed")
+            await self._send_leave(self._identity.member_id, "the consumer is being closed")
         self._identity.forget(ErrorCode.UNKNOWN_MEMBER_ID)
 
     # Rounds.
@@ -164,12 +169,13 @@ class ClassicMembership:
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(self._settings.heartbeat_interval_ms / 1000)
-            if self._round is not None:
+            if self._round is not None or self._identity.generation < 0:
                 continue
             if loop.time() - self._polled_at > self._settings.max_poll_interval_ms / 1000:
-                await self._send_leave("polls came too seldom")
+                member_id = self._identity.member_id
                 self._lose(ErrorCode.UNKNOWN_MEMBER_ID)
-                return
+                await self._send_leave(member_id, "polls came too seldom")
+                continue
             with suppress(ApiError):
                 if not await self._beat_once():
                     return
@@ -209,14 +215,14 @@ class ClassicMembership:
         self._needs_round = True
         self._news()
 
-    async def _send_leave(self, reason: str) -> None:
+    async def _send_leave(self, member_id: str, reason: str) -> None:
         identity = MemberIdentity(
-            member_id=self._identity.member_id,
+            member_id=member_id,
             group_instance_id=self._settings.group_instance_id,
             reason=reason,
         )
         request = LeaveGroupRequest(
-            group_id=self._group_id, member_id=self._identity.member_id, members=[identity]
+            group_id=self._group_id, member_id=member_id, members=[identity]
         )
 
         async def attempt() -> None:

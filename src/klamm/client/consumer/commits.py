@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 
-from klamm.base.errors import ApiError, ErrorCode
+from klamm.base.errors import ApiError, ErrorCode, code_of
 from klamm.base.ids import ZERO_UUID, TopicPartition
 from klamm.client.cluster import NO_SUCH_THING, Cluster, CoordinatorKind
 from klamm.client.consumer.settings import ConsumerSettings
@@ -52,17 +52,26 @@ class Commits:
         settings: ConsumerSettings,
         assignment: Assignment,
         who: Callable[[], GroupMetadata],
+        refused: Callable[[ErrorCode], None],
     ) -> None:
+        """refused: hears that the group does not know this member any more."""
         self._cluster = cluster
         self._settings = settings
         self._assignment = assignment
         self._who = who
+        self._refused = refused
         self._running: asyncio.Task[None] | None = None
         self._next_at: float | None = None
 
     async def commit(self, offsets: Offsets | None = None) -> None:
         wanted = self._assignment.consumed() if offsets is None else offsets
-        await commit_offsets(self._cluster, self._who, wanted)
+        before = self._who()
+        try:
+            await commit_offsets(self._cluster, self._who, wanted)
+        except CommitFailed as e:
+            if self._who() == before:
+                self._refused(e.code)
+            raise
 
     def commit_soon(self, offsets: Offsets | None = None) -> asyncio.Task[None]:
         earlier = self._running
@@ -176,9 +185,7 @@ async def fetch_committed(
 
 def _judge(cluster: Cluster, group_id: str, code: int) -> None:
     if code in _LOST_MEMBER:
-        raise CommitFailed(
-            ErrorCode.ILLEGAL_GENERATION, "the group has gone on without this member"
-        )
+        raise CommitFailed(code_of(code), "the group has gone on without this member")
     cluster.judge(CoordinatorKind.GROUP, group_id, code)
 
 

@@ -88,7 +88,9 @@ class Consumer(Generic[K, V]):
         self._news = asyncio.Event()
         self._fetcher = Fetcher(self._cluster, self.settings, self._assignment, self._news.set)
         self._positions = Positions(self._cluster, self.settings, self._assignment)
-        self._commits = Commits(self._cluster, self.settings, self._assignment, self.group_metadata)
+        self._commits = Commits(
+            self._cluster, self.settings, self._assignment, self.group_metadata, self._refused
+        )
         self._membership: Membership | None = None
         self._finding: asyncio.Task[None] | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -175,6 +177,10 @@ class Consumer(Generic[K, V]):
         if self.settings.group_id is None:
             raise ApiError(ErrorCode.INVALID_GROUP_ID, "the consumer has no group_id")
         return GroupMetadata(self.settings.group_id)
+
+    def _refused(self, code: ErrorCode) -> None:
+        if self._membership is not None:
+            self._membership.commit_refused(code)
 
     # Reading.
 

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Protocol
 
+from klamm.base.errors import ErrorCode
 from klamm.base.ids import TopicPartition
 from klamm.client.consumer.state import Assignment
 from klamm.client.offsets import GroupMetadata
@@ -50,6 +51,10 @@ class Membership(Protocol):
 
     async def step(self) -> None:
         """Called by every poll: do what a rebalance asks of this member now."""
+        ...
+
+    def commit_refused(self, code: ErrorCode) -> None:
+        """A commit of this member, as it is now, was not taken."""
         ...
 
     async def leave(self) -> None: ...

@@ -82,6 +82,9 @@ class ServerSideMembership:
         if self._target is not None:
             await self._reconcile(self._target)
 
+    def commit_refused(self, code: ErrorCode) -> None:
+        """The next heartbeat tells what to do."""
+
     async def leave(self) -> None:
         if self._beats is not None:
             self._beats.cancel()
