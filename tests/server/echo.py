@@ -123,6 +123,7 @@ async def an_echo(**limits: Any) -> AsyncIterator[Served]:
         "PLAINTEXT", "127.0.0.1", 0, shared=shared, network=Sockets(), is_controller=False
     )
     echo = Echo()
+    listener.open()
     await listener.serve(echo)
     writers = []
 

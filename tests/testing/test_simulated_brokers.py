@@ -1,13 +1,17 @@
 """Brokers of a simulated cluster come, are missed, come back and go: registration, fencing, controlled shutdown, forwarding."""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
+from klamm.base.errors import ApiError
 from klamm.client import Admin
 from klamm.client.admin.configs import ResourceKind
+from klamm.protocol.messages.metadata import MetadataRequest
 from klamm.server.broker_lifecycle import BrokerState
 from klamm.server.node import CannotStart, Node
+from klamm.server.peers.channel import PeerChannel
 from klamm.server.storage import Paths, format_directories
 from klamm.testing.cluster import SimulatedCluster
 from klamm.testing.world import Simulation
@@ -97,6 +101,31 @@ def test_a_broker_that_is_killed_is_fenced_at_once_and_serves_again_when_it_is_b
         await cluster.until(lambda: not any(fenced(cluster, victim)), seconds=1)
 
     cluster.run(work)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_broker_that_comes_back_answers_nobody_before_it_may_lead(seed: int) -> None:
+    cluster = a_cluster(seed=seed)
+
+    async def first_answer(victim: int) -> bool:
+        """Of who asks it again and again: whether it was fenced then."""
+        world = cluster.simulation.machine("client").world
+        channel = PeerChannel(world, cluster.name_of(victim), 9092, client_id="impatient")
+        while True:
+            with suppress(ApiError):
+                await channel.ask(MetadataRequest(topics=None), timeout_ms=50)
+                return cluster.nodes[controller_of(cluster)].quorum.image.brokers[victim].is_fenced
+            await asyncio.sleep(0.001)
+
+    async def work() -> bool:
+        victim = next(each for each in cluster.ids if each != controller_of(cluster))
+        cluster.kill(victim)
+        await cluster.until(lambda: all(fenced(cluster, victim)), seconds=2)
+        answered = asyncio.create_task(first_answer(victim))
+        await cluster.start(victim)
+        return await answered
+
+    assert cluster.run(work) is False
 
 
 def test_after_the_active_controller_is_killed_another_one_decides_and_fences_its_broker() -> None:

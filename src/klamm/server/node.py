@@ -116,6 +116,7 @@ class Node:
         stack.push_async_callback(context.close)
         for listener in listeners:
             listener.on_closed = context.brokers.closed
+            listener.open()
             await listener.serve(Dispatcher(context).dispatch, self._logins(stack, listener))
             stack.callback(listener.close)
 
@@ -156,17 +157,16 @@ class Node:
         )
         stack.push_async_callback(broker.close)
         self._keep_house(stack, broker)
-        if is_alone(settings):
-            # Nobody else need reach it before it leads, and no client should see partitions without a leader.
-            await lifecycle.unfence()
+        # Not refused, so that no controller takes this process for dead; and not served before this broker may lead.
+        for listener in listeners:
+            listener.open()
+        await lifecycle.unfence()
         for listener in listeners:
             await listener.serve(
                 Dispatcher.of_broker(broker).dispatch, self._logins(stack, listener)
             )
             # Closed before everything that was opened since it was bound: nobody is served by a broker that stops.
             stack.callback(listener.close)
-        if not is_alone(settings):
-            await lifecycle.unfence()
         stack.push_async_callback(lifecycle.hand_over)
 
     def _check_ways(self) -> None:

@@ -109,6 +109,7 @@ class QuorumHost:
         )
         context = ControllerContext(settings, world=world, quorum=quorum)
         for listener in listeners:
+            listener.open()
             await listener.serve(Dispatcher(context).dispatch)
         self.driver.start()
 

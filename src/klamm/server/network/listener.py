@@ -59,11 +59,16 @@ class Listener:
         self._sweep: asyncio.TimerHandle | None = None
         self._is_closed = False
 
+    def open(self) -> None:
+        """Whoever comes from now on is not refused, and waits until it is served."""
+        self._port.listen(self.limits.backlog, self._accept)
+        self._port.pause()
+
     async def serve(self, dispatch: Dispatch, logins: Logins | None = None) -> None:
         """`logins`: how clients say who they are, where they have to."""
         self._dispatch = dispatch
         self._logins = logins
-        self._port.listen(self.limits.backlog, self._accept)
+        self._port.resume()
         self._sweep_later()
 
     def close(self) -> None:
