@@ -6,12 +6,14 @@ import pytest
 
 from klamm.base.ids import TopicPartition
 from klamm.client import Admin, Producer, ProducerSettings
+from klamm.client.admin.configs import ResourceKind
 from klamm.client.producer.settings import ALL
 from klamm.protocol.records.batch import batches
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
 from klamm.replication.partition import Partition
 from klamm.testing.cluster import SimulatedCluster
+from klamm.testing.disk import Loss
 from klamm.testing.world import Simulation
 
 TOPIC_0 = TopicPartition("topic", 0)
@@ -188,6 +190,26 @@ def test_after_a_power_failure_of_the_leader_all_replicas_become_equal(seed: int
         await cluster.start(old)
 
         await cluster.until(lambda: are_equal(cluster, 15))
+
+    run(seed, story)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_all_have_synced_survives_when_all_machines_lose_power(seed: int) -> None:
+    """flush.messages holds for followers, too: whoever leads first has what was acknowledged."""
+
+    async def story(cluster: SimulatedCluster) -> None:
+        async with Admin(cluster.bootstrap, environment=cluster.environment) as admin:
+            await admin.configs.set(ResourceKind.TOPIC, "topic", {"flush.messages": "1"})
+        await cluster.until(
+            lambda: all(replica(cluster, each).settings.flush_messages == 1 for each in cluster.ids)
+        )
+        await write(cluster, *(b"%d" % each for each in range(10)))
+        for each in cluster.ids:
+            cluster.power_off(each, Loss.ALL)
+        await cluster.start_all()
+
+        await cluster.until(lambda: are_equal(cluster, 10))
 
     run(seed, story)
 

@@ -115,7 +115,7 @@ def test_a_broker_that_comes_back_answers_nobody_before_it_may_lead(seed: int) -
             with suppress(ApiError):
                 await channel.ask(MetadataRequest(topics=None), timeout_ms=50)
                 return cluster.nodes[controller_of(cluster)].quorum.image.brokers[victim].is_fenced
-            await asyncio.sleep(0.001)
+            await time_passes(0.001)
 
     async def work() -> bool:
         victim = next(each for each in cluster.ids if each != controller_of(cluster))

@@ -17,6 +17,7 @@ from klamm.base.clock import Ms
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
 from klamm.base.ids import TopicPartition
 from klamm.log.disk import File
+from klamm.log.log import Log
 from klamm.metadata.resource_type import ResourceType
 from klamm.protocol.compile import decoder
 from klamm.protocol.messages.fetch import FetchResponse, PartitionData
@@ -242,6 +243,9 @@ class LeaderFetcher:
         self._is_asking = False
         # The rest of an answer that is too long for one turn.
         self._parts: Iterator[tuple[Fetched, PartitionData | Part]] | None = None
+        # What must be on disk before the next request tells the leader that we have it (flush.messages).
+        self._unflushed: dict[Partition, None] = {}
+        self._is_flushing = False
         self._failures = 0
         self._interrupted_at: Ms = 0
         self._is_closed = False
@@ -254,7 +258,7 @@ class LeaderFetcher:
 
     def go_on(self) -> None:
         """There is something new to ask."""
-        if self._is_closed or self._parts is not None:
+        if self._is_closed or self._parts is not None or self._is_flushing:
             return
         if not self._is_asking:
             self._ask()
@@ -401,6 +405,7 @@ class LeaderFetcher:
         if self._parts is None:
             return
         machine, committed = self.machine, self._broker.committed
+        syncs = self._broker.acknowledges_after_flush
         turn = self._broker.world.turns.begin()
         now = self._clock.now()
         cuts: list[Fetched] = []
@@ -415,6 +420,8 @@ class LeaderFetcher:
                 lost.append(fetched)
             elif outcome is not Outcome.TAKEN:
                 self._tell(fetched, outcome)
+            if syncs(fetched.partition):
+                self._unflushed[fetched.partition] = None
             if turn.is_over():
                 asyncio.get_running_loop().call_soon(self._take_turn)
                 break
@@ -425,7 +432,22 @@ class LeaderFetcher:
         if lost:
             self._broker.run(self._locate(lost))
         if self._parts is None:
+            self._flush_and_ask()
+
+    def _flush_and_ask(self) -> None:
+        """As Kafka's fetchers do: all wait for the disk where one of them has to."""
+        partitions, self._unflushed = self._unflushed, {}
+        logs = [each.log for each in partitions if self._broker.needs_flush(each)]
+        if not logs:
             self._ask()
+            return
+
+        def flushed(failed: frozenset[Log]) -> None:
+            self._is_flushing = False
+            self.go_on()
+
+        self._is_flushing = True
+        self._broker.flusher.flush(logs, flushed)
 
     def _tell(self, fetched: Fetched, outcome: Outcome) -> None:
         partition = fetched.partition
