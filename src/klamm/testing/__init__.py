@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from klamm.testing.kit.broker import Broker
+    from klamm.testing.kit.cluster.cluster import Cluster
     from klamm.testing.kit.kafka import External, Kafka
     from klamm.testing.kit.records import Record
     from klamm.testing.kit.topics import NewTopic, Topic
 
 __all__ = [
     "Broker",
+    "Cluster",
     "External",
     "Kafka",
     "NewTopic",
@@ -31,6 +33,7 @@ __all__ = [
 
 _HOMES = {
     "Broker": "broker",
+    "Cluster": "cluster.cluster",
     "External": "kafka",
     "Kafka": "kafka",
     "NewTopic": "topics",

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from klamm.base.errors import ApiError, code_of
+from klamm.base.settings.broker import Settings
 from klamm.base.settings.load import load
 from klamm.protocol.messages.create_topics import (
     CreatableTopic,
@@ -23,8 +24,11 @@ from klamm.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTop
 from klamm.server.loops.housekeeping import Housekeeping
 from klamm.server.network.connection import Connection
 from klamm.server.node import Node
+from klamm.server.storage import Paths, format_directories
 from klamm.server.world.memory import memory_directory
+from klamm.server.world.ports import World
 from klamm.testing.kit.clock import MovedClock, MovedLoop
+from klamm.testing.kit.cluster.cuts import Cuts
 from klamm.testing.kit.disk import KitDisk
 from klamm.testing.kit.faults.rules import ON_DISK, Armed, Rule
 from klamm.testing.kit.faults.switchboard import Switchboard
@@ -60,6 +64,8 @@ class Plan:
     # A directory that stays; else one that goes with the broker, in memory or on disk.
     data: str | None = None
     in_memory: bool = True
+    # Of a node among others, whose directory must be formatted; a broker alone does that by itself.
+    cluster_id: str | None = None
 
 
 class Rig:
@@ -71,6 +77,7 @@ class Rig:
         self._data = ""
         self._port = plan.port
         self._node: Node | None = None
+        self._cuts = Cuts()
         self._recorder = Recorder()
         self._switchboard = Switchboard(lambda: self.node.broker, self._recorder.struck)
         self._faults: dict[int, Armed] = {}
@@ -102,7 +109,10 @@ class Rig:
             **self._plan.settings,
         }
         settings = load(overrides=[f"{name}={value}" for name, value in texts.items()])
-        node = Node(settings, kit_world(self._clock, self._disk, self))
+        world = kit_world(self._clock, self._disk, self, self._cuts)
+        if self._plan.cluster_id is not None:
+            _format(world, settings, self._plan.cluster_id)
+        node = Node(settings, world)
         await node.start()
         self._node = node
         self._port = int(node.ready.address.rpartition(":")[2])
@@ -181,6 +191,10 @@ class Rig:
 
     # What goes wrong.
 
+    async def cut(self, ports: Sequence[int]) -> None:
+        """The ports of other nodes that this one does not reach from now on."""
+        self._cuts.set(ports)
+
     async def add_fault(self, rule: Rule) -> int:
         """Gives its number."""
         armed = Armed(rule)
@@ -245,6 +259,19 @@ class Rig:
             _check(made.error_code, made.error_message)
         # The last logs are opened in the loop's next turns.
         await asyncio.sleep(0)
+
+
+def _format(world: World, settings: Settings, cluster_id: str) -> None:
+    paths = Paths.of(settings)
+    if not world.disk.exists(f"{paths.metadata}/meta.properties"):
+        format_directories(
+            world.disk,
+            paths,
+            cluster_id=cluster_id,
+            node_id=settings.node.node_id,
+            chance=world.chance,
+            now=world.clock.wall(),
+        )
 
 
 async def _breathe() -> None:

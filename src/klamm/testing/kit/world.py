@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import socket
+from contextlib import ExitStack
 from dataclasses import replace
 from random import Random
 
@@ -13,24 +16,48 @@ from klamm.server.world.ports import World
 from klamm.server.world.real import real_world
 from klamm.server.world.sockets import SocketPort, Sockets
 from klamm.server.world.threads import Threads
+from klamm.testing.kit.cluster.cuts import Cuts
 from klamm.testing.kit.transcript.tap import TappedPort, Watch
 
 # Below those that systems take for outgoing connections: nobody takes the port while its broker is restarted.
 _PORTS = range(20_000, 32_000)
 _TRIES = 200
+_TAKEN = (errno.EADDRINUSE, errno.EACCES)
+
+
+def free_ports(host: str, count: int) -> list[int]:
+    """Ports that nobody has now, for those who must tell them to others before they take them."""
+    chance = Random()
+    with ExitStack() as held:
+        ports: list[int] = []
+        while len(ports) < count:
+            probe = held.enter_context(socket.socket())
+            port = chance.choice(_PORTS)
+            try:
+                probe.bind((host, port))
+            except OSError as e:
+                if e.errno not in _TAKEN:
+                    raise
+            else:
+                ports.append(port)
+        return ports
 
 
 class KitSockets(Sockets):
     """Sockets that are listened to."""
 
-    __slots__ = ("_random", "_watch")
+    __slots__ = ("_cuts", "_random", "_watch")
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch, cuts: Cuts) -> None:
+        self._cuts = cuts
         self._watch = watch
         self._random = Random()
 
     def bind(self, host: str, port: int) -> TappedPort:  # type: ignore[override]
         return TappedPort(self._bind(host, port), self._watch)
+
+    async def connect(self, host: str, port: int, protocol: asyncio.BufferedProtocol) -> None:
+        await self._cuts.connect(super().connect, host, port, protocol)
 
     def _bind(self, host: str, port: int) -> SocketPort:
         if port:
@@ -39,7 +66,7 @@ class KitSockets(Sockets):
             try:
                 return super().bind(host, self._random.choice(_PORTS))
             except OSError as e:
-                if e.errno not in (errno.EADDRINUSE, errno.EACCES):
+                if e.errno not in _TAKEN:
                     raise
         return super().bind(host, 0)
 
@@ -51,5 +78,6 @@ class KitThreads(Threads):
         return CompactionHere(disk)
 
 
-def kit_world(clock: Clock, disk: Disk, watch: Watch) -> World:
-    return replace(real_world(disk), clock=clock, network=KitSockets(watch), workers=KitThreads())
+def kit_world(clock: Clock, disk: Disk, watch: Watch, cuts: Cuts) -> World:
+    network = KitSockets(watch, cuts)
+    return replace(real_world(disk), clock=clock, network=network, workers=KitThreads())

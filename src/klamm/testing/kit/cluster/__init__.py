@@ -1,0 +1,1 @@
+"""Several brokers inside a test."""
