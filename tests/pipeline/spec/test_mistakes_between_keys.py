@@ -38,6 +38,16 @@ MISTAKES = [
         ['16:14: sources[1].pattern: expected a regular expression, found "payments-("'],
     ),
     Mistake(
+        "a login for one source alone",
+        CLICKS,
+        "  topic: clicks",
+        "  topic: clicks\n  options: {kafka.sasl.mechanism: PLAIN}",
+        [
+            "4:12: source.options: expected sasl.mechanism under client, for every connection to the cluster, "
+            "found kafka.sasl.mechanism for this one"
+        ],
+    ),
+    Mistake(
         "json without a schema",
         CLICKS,
         '  schema: "user string, page string, ms int, at timestamp"\n',

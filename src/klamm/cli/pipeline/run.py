@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -60,6 +60,8 @@ class Wishes:
     bootstrap: str | None = None
     checkpoint: str | None = None
     warehouse: str | None = None
+    # Beside what the file says of connections; it is kept nowhere.
+    client: Mapping[str, str] = field(default_factory=dict)
     metrics: str | None = None
     output: Format | None = None
     quiet: bool = False
@@ -102,6 +104,8 @@ def run_command(
 
 def run_file(file: Path, wishes: Wishes) -> None:
     pipeline = read_pipeline(file)
+    client = {**dict(pipeline.client), **wishes.client}
+    pipeline = replace(pipeline, client=tuple(client.items()))
     check_spark_is_installed()
     try:
         # Only to see that every variable is there before anything is fetched or started.

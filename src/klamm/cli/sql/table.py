@@ -15,8 +15,10 @@ from klamm.cli.connect import (
     DEFAULT_BOOTSTRAP,
     Bootstrap,
     Output,
+    Properties,
     check_reachable,
     command_group,
+    key_values,
     run_typer,
 )
 from klamm.cli.output import CommandError, UsageError, notice
@@ -66,6 +68,7 @@ def table(
     once: Annotated[bool, typer.Option("--once", help="Take what is there now, and end.")] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     warehouse: Warehouse = None,
+    properties: Properties = None,
     output: Output = None,
 ) -> None:
     """Keep a topic as an Iceberg table: as long as this runs, or with --once as it is now.
@@ -79,6 +82,7 @@ def table(
         check_columns(schema, format)
     if name is not None and not re.fullmatch(TABLE.form or "", name):
         raise UsageError(f"--as {name!r} is not {TABLE.words}")
+    client = key_values(properties, option="-X")
     check_reachable(bootstrap)
     from klamm.cli.pipeline.run import Wishes, run_file
     from klamm.cli.pipeline.targets import check_spark_is_installed
@@ -88,12 +92,19 @@ def table(
     kept = _kept(file)
     if kept is None or any(wish is not None for wish in (name, schema, format)):
         kept = _learned(
-            bootstrap, topic, name or _table_of(kept) or default_table(topic), schema, format
+            bootstrap,
+            client,
+            topic,
+            name or _table_of(kept) or default_table(topic),
+            schema,
+            format,
         )
         _write(file, kept)
     else:
         notice(f"{topic}: with the columns of {file}; --schema names others")
-    wishes = Wishes(once=once, bootstrap=bootstrap, warehouse=warehouse, output=output)
+    wishes = Wishes(
+        once=once, bootstrap=bootstrap, warehouse=warehouse, client=client, output=output
+    )
     place = f" --warehouse {warehouse}" if warehouse else ""
     question = f'klamm sql{place} "SELECT * FROM {iceberg_name(_table_of(kept) or "")} LIMIT 10"'
     if not once:
@@ -148,6 +159,7 @@ def pipeline_of(source: TopicSource, table: str) -> Pipeline:
 
 def _learned(
     bootstrap: str,
+    client: dict[str, str],
     topic: str,
     table: str,
     schema: str | None,
@@ -155,7 +167,7 @@ def _learned(
 ) -> Pipeline:
     from klamm.pipeline.adhoc.topics import SchemaNeeded, source_of
 
-    with speaking(bootstrap, {}) as looker:
+    with speaking(bootstrap, client) as looker:
         topics = looker.topics()
         if topic not in topics:
             near = nearest(topic, topics)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
-from klamm.pipeline.client import for_librdkafka
+from klamm.pipeline.client import connection
 from klamm.pipeline.identity.rules import Identity, Topic
 from klamm.pipeline.place import Place
 from klamm.pipeline.sources.trouble import SourceUnreachable
@@ -100,11 +100,7 @@ class Topics:
 
 def topics_of(pipeline: Pipeline, place: Place) -> Topics:
     sources = [source for source in pipeline.sources if isinstance(source, TopicSource)]
-    settings: dict[str, str | int | float | bool] = {
-        **for_librdkafka(place.client),
-        "bootstrap.servers": place.bootstrap,
-        "log_level": 0,
-    }
+    settings = connection(place)
     return Topics(
         lambda: AdminClient(settings),
         place.bootstrap,

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
-from klamm.pipeline.client import for_librdkafka
+from klamm.pipeline.client import connection
 from klamm.pipeline.place import Place
 from klamm.pipeline.sources.cluster import check_topics, partitions_by_topic
 from klamm.pipeline.sources.trouble import SourceFailed, SourceUnreachable
@@ -247,27 +247,22 @@ class _Retry:
 
     def _producer(self) -> Producer:
         settings = {"transactional.id": group_of(self._wanted.pipeline), "linger.ms": 20}
-        producer = Producer({**self._common(), **settings, "partitioner": "murmur2_random"})
+        producer = Producer(
+            {**connection(self._place), **settings, "partitioner": "murmur2_random"}
+        )
         producer.init_transactions(TIMEOUT_SECONDS)
         return producer
 
     def _consumer(self, group: str) -> Consumer:
         return Consumer(
             {
-                **self._common(),
+                **connection(self._place),
                 "group.id": group,
                 "isolation.level": "read_committed",
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
             }
         )
-
-    def _common(self) -> dict[str, str | int]:
-        return {
-            **for_librdkafka(self._place.client),
-            "bootstrap.servers": self._place.bootstrap,
-            "log_level": 0,
-        }
 
 
 def _read(message: Message) -> Letter:

@@ -217,12 +217,9 @@ class _Walk:
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
 
-        from klamm.pipeline.client import for_librdkafka
+        from klamm.pipeline.client import connection
 
-        settings = for_librdkafka(self._place.client)
-        admin = AdminClient(
-            {**settings, "bootstrap.servers": self._place.bootstrap, "log_level": 0}
-        )
+        admin = AdminClient(connection(self._place))
         (deleted,) = admin.delete_consumer_groups([self._plan.pipeline.group]).values()
         with suppress(KafkaException):
             deleted.result()

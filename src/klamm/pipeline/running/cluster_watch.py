@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from klamm.pipeline.client import for_librdkafka, silent
+from klamm.pipeline.client import connection
 from klamm.pipeline.place import Place
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ class ClusterWatch:
     """Never waits for an answer: each look takes those that came since the last one."""
 
     def __init__(self, place: Place, *, tell: Callable[[str], None]) -> None:
-        settings = {**for_librdkafka(place.client), "bootstrap.servers": place.bootstrap}
-        self._settings = {**settings, **silent()}
+        self._settings = connection(place)
         self._admin: AdminClient | None = None
         self._presence = Presence(place.bootstrap, tell)
         self._ends: dict[tuple[str, int], int] = {}

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from klamm.pipeline.client import for_librdkafka, silent
+from klamm.pipeline.client import connection
 from klamm.pipeline.place import Place
 from klamm.pipeline.plan import plan_of
 from klamm.pipeline.running.progress import Report
@@ -70,14 +70,12 @@ class GroupOffsets:
         # It never subscribes: a group without members takes commits from whoever knows its name.
         self._consumer = Consumer(
             {
-                **for_librdkafka(place.client),
-                "bootstrap.servers": place.bootstrap,
+                # It tells error_cb what it does not print.
+                **connection(place),
                 "group.id": group,
                 "enable.auto.commit": False,
                 "error_cb": self._on_error,
                 "on_commit": self._on_commit,
-                # It would print what it tells error_cb as well.
-                **silent(),
             }
         )
         self._lost = lost

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from klamm.pipeline.client import BadClientSettings, check_client
 from klamm.pipeline.failures.trouble import (
     NO_SPACE,
     USAGE,
@@ -87,7 +88,8 @@ def run(
     """
     try:
         pipeline = filled(pipeline, os.environ)
-    except BadPipeline as bad:
+        check_client(dict(pipeline.client))
+    except (BadPipeline, BadClientSettings) as bad:
         raise PipelineFailed(str(bad), exit_code=USAGE) from bad
     place = place_of(pipeline, bootstrap=bootstrap, checkpoint=checkpoint, warehouse=warehouse)
     notice = notice or _to_stderr

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from confluent_kafka import Consumer, KafkaException
 
-from klamm.pipeline.client import for_librdkafka
+from klamm.pipeline.client import connection
 from klamm.pipeline.place import Place
 from klamm.pipeline.sources.trouble import SourceFailed, SourceUnreachable
 from klamm.pipeline.spec.problems import nearest
@@ -16,14 +16,7 @@ TIMEOUT_SECONDS = 15.0
 
 def partitions_by_topic(place: Place) -> dict[str, list[int]]:
     """All topics. Asked for by name, a topic that is not there might be created by the asking."""
-    consumer = Consumer(
-        {
-            **for_librdkafka(place.client),
-            "bootstrap.servers": place.bootstrap,
-            "group.id": "klamm.pipeline",
-            "log_level": 0,
-        }
-    )
+    consumer = Consumer({**connection(place), "group.id": "klamm.pipeline"})
     try:
         found = consumer.list_topics(timeout=TIMEOUT_SECONDS).topics
     except KafkaException as error:

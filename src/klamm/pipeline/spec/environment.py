@@ -10,7 +10,9 @@ from klamm.pipeline.spec.problems import BadPipeline, Path, Problem, nearest, sh
 from klamm.pipeline.spec.sections import Key, keys_of
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-_SECRET_OPTION = re.compile(r"password|secret|token|jaas|credential", re.IGNORECASE)
+_SECRET_OPTION = re.compile(
+    r"password|secret|token|jaas|credential|key\.pem|keystore\.key", re.IGNORECASE
+)
 
 SectionT = TypeVar("SectionT")
 Change = Callable[[Key, str, Path], str]

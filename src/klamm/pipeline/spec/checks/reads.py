@@ -6,8 +6,10 @@ import warnings
 from functools import lru_cache
 from typing import Any
 
+from klamm.pipeline.client import is_of_the_connection
 from klamm.pipeline.spec.checks.report import Report
 from klamm.pipeline.spec.ddl import TIME_TYPES, BadSchema, Column, columns_of
+from klamm.pipeline.spec.model.sinks import TopicSink
 from klamm.pipeline.spec.model.sources import (
     NO_LINES,
     RESERVED_COLUMNS,
@@ -31,6 +33,8 @@ def check_reads(report: Report) -> None:
         report.say(pipeline, "sources", expected="at least one source", found="an empty list")
     for source in pipeline.sources:
         _check_source(source, report)
+        if isinstance(source, TopicSource):
+            check_connection(source, report)
         _check_reserved(source, report)
         if source.watermark:
             check_watermark(source.watermark, known_columns(source, report), report)
@@ -51,6 +55,16 @@ def check_reads(report: Report) -> None:
                 found = f"a table with {key}"
                 report.say(table, key, expected="such a key only under source", found=found)
     _check_shared_watermark(report)
+
+
+def check_connection(end: TopicSource | TopicSink, report: Report) -> None:
+    """The lag, the markers and the other ends need the same login."""
+    for name, _ in end.options:
+        if is_of_the_connection(name):
+            expected = (
+                f"{name.removeprefix('kafka.')} under client, for every connection to the cluster"
+            )
+            report.say(end, "options", expected=expected, found=f"{name} for this one")
 
 
 def known_columns(source: Source, report: Report) -> tuple[Column, ...] | None:

@@ -1,6 +1,6 @@
 """Sinks, the dead-letter topic and the trigger: what can be promised, and what would feed itself."""
 
-from klamm.pipeline.spec.checks.reads import check_avro, matches
+from klamm.pipeline.spec.checks.reads import check_avro, check_connection, matches
 from klamm.pipeline.spec.checks.report import Report
 from klamm.pipeline.spec.model.sinks import (
     ConsoleSink,
@@ -50,6 +50,7 @@ def _check_sink(sink: Sink, report: Report) -> None:
 
 
 def _check_topic_sink(sink: TopicSink, report: Report) -> None:
+    check_connection(sink, report)
     if sink.format is RecordFormat.AVRO and sink.schema is None:
         expected = "an Avro schema, which avro needs"
         report.say(sink, "schema", expected=expected, found="none", involves=("format",))

@@ -38,8 +38,8 @@ class Pipeline:
     )
     client: Pairs = entry(
         Options(),
-        "Settings for every connection to the cluster, by their names in Kafka "
-        "(security.protocol, sasl.mechanism, ...).",
+        "Settings for every connection to the cluster, by their names in Kafka or librdkafka "
+        "(security.protocol, sasl.mechanism, ssl.ca.location, ...).",
         default=(),
         from_environment=True,
     )

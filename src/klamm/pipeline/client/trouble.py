@@ -1,0 +1,5 @@
+"""What goes wrong with settings of connections."""
+
+
+class BadClientSettings(Exception):
+    """Settings that one of the clients cannot use. The text is for the user."""
