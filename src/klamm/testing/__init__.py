@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from klamm.testing.kit.broker import Broker
     from klamm.testing.kit.cluster.cluster import Cluster
+    from klamm.testing.kit.frameworks.cases import KafkaMixin
     from klamm.testing.kit.kafka import External, Kafka
     from klamm.testing.kit.records import Record
     from klamm.testing.kit.topics import NewTopic, Topic
@@ -26,6 +27,7 @@ __all__ = [
     "Cluster",
     "External",
     "Kafka",
+    "KafkaMixin",
     "NewTopic",
     "Record",
     "Topic",
@@ -36,6 +38,7 @@ _HOMES = {
     "Cluster": "cluster.cluster",
     "External": "kafka",
     "Kafka": "kafka",
+    "KafkaMixin": "frameworks.cases",
     "NewTopic": "topics",
     "Record": "records",
     "Topic": "topics",

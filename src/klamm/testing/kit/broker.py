@@ -141,6 +141,10 @@ class Broker(Kafka):
             said = Transcript(each for each in said if each.client_id != CLIENT_ID)
         return said.about(api=api, client_id=client_id, topic=topic, errors=errors)
 
+    def log(self) -> str:
+        """The last lines that it logged, from the level on that is set for `klamm`; in a child process from INFO."""
+        return str(self._running.call("log"))
+
     # Where it is.
 
     @property

@@ -16,7 +16,7 @@ from klamm.testing.kit.carriers import InThread, receive, send
 def main() -> int:
     # What interrupts the tests ends them, and they end this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    logging.getLogger().addHandler(logging.NullHandler())
+    logging.basicConfig(level=logging.INFO, handlers=[logging.NullHandler()])
     questions = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     # Whoever prints must not disturb the conversation.

@@ -103,6 +103,17 @@ class Kafka:
     def reader(self, topic: str, *, read_committed: bool = True) -> Reader:
         return Reader(self.bootstrap_servers, self._of(topic), read_committed=read_committed)
 
+    def dump(self, most: int = 20) -> str:
+        """All topics and the last records of each, to be read by people."""
+        lines = []
+        for name in self.topics():
+            topic = Topic.at(self, name)
+            records = self.records(topic, read_committed=False)
+            partitions = {each.partition for each in records}
+            lines.append(f"{name}: {len(records)} records in {len(partitions)} partitions")
+            lines += [f"    {each}" for each in records[-most:]]
+        return "\n".join(lines)
+
     def _only_topic(self) -> str:
         names = self.topics()
         if len(names) != 1:

@@ -32,6 +32,7 @@ from klamm.testing.kit.cluster.cuts import Cuts
 from klamm.testing.kit.disk import KitDisk
 from klamm.testing.kit.faults.rules import ON_DISK, Armed, Rule
 from klamm.testing.kit.faults.switchboard import Switchboard
+from klamm.testing.kit.notes import Notes
 from klamm.testing.kit.topics import NewTopic
 from klamm.testing.kit.transcript.exchange import Transcript
 from klamm.testing.kit.transcript.recorder import Line, Recorder
@@ -78,6 +79,7 @@ class Rig:
         self._port = plan.port
         self._node: Node | None = None
         self._cuts = Cuts()
+        self._notes = Notes()
         self._recorder = Recorder()
         self._switchboard = Switchboard(lambda: self.node.broker, self._recorder.struck)
         self._faults: dict[int, Armed] = {}
@@ -91,6 +93,7 @@ class Rig:
 
     async def start(self) -> str:
         """Gives the address for clients."""
+        self._notes.begin()
         if not self._data:
             self._data = self._plan.data or self._directory()
         try:
@@ -136,6 +139,7 @@ class Rig:
         try:
             await self.stop_node()
         finally:
+            self._notes.end()
             self._directories.close()
 
     def _directory(self) -> str:
@@ -158,6 +162,9 @@ class Rig:
 
     async def transcript(self) -> Transcript:
         return self._recorder.transcript(self.node.broker.image)
+
+    async def log(self) -> str:
+        return self._notes.text()
 
     # Time.
 
@@ -226,6 +233,7 @@ class Rig:
         await self.clear_faults()
         self._faults.clear()
         self._recorder.forget()
+        self._notes.forget()
         names = list(self.node.broker.image.topics_by_name)
         if names:
             request = DeleteTopicsRequest(

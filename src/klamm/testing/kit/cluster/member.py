@@ -101,6 +101,10 @@ class Member:
         said = Transcript(each for each in said if each.client_id != CLIENT_ID)
         return said.about(api=api, errors=errors)
 
+    def log(self) -> str:
+        """The last lines that it logged."""
+        return str(self._running.call("log"))
+
     @property
     def _running(self) -> InProcess:
         if self._carrier is None:

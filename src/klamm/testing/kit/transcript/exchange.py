@@ -44,6 +44,12 @@ class Transcript(list[Exchange]):
     def __str__(self) -> str:
         return "\n".join(map(str, self))
 
+    def last(self, count: int = 50) -> str:
+        """The end of it, as text."""
+        left = len(self) - count
+        before = f"({left} before)\n" if left > 0 else ""
+        return before + "\n".join(map(str, self[-count:]))
+
     def about(
         self,
         *,
