@@ -2,12 +2,16 @@
 
 import asyncio
 import os
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
+from klamm.base.settings.ssl import SslSettings
 from klamm.log.disk import RealFile
 from klamm.log.results import Slice
+from klamm.security.certificate_names import CertificateNames
 from klamm.server.network.connection import Connection
 from klamm.server.network.limits import Limits
 from klamm.server.network.listener import Listener
@@ -17,6 +21,9 @@ from klamm.server.network.pending import PARKED, Parked, Pending
 from klamm.server.network.shared import Shared
 from klamm.server.world.sockets import Sockets
 from klamm.server.world.turns import TimedTurns
+
+# Set: the listener speaks TLS with this key store, for which it and its clients trust this file.
+SECURED: ContextVar[tuple[str, str] | None] = ContextVar("SECURED", default=None)
 
 
 class Pair(NamedTuple):
@@ -90,6 +97,8 @@ class Echo:
             return self.pending[-1]
         if word == b"many":
             return (framed(bytes(int(size))),)
+        if word == b"who":
+            return (framed(str(connection.principal).encode()),)
         if word == b"long":
             self.long.append(Zeros(int(size)))
             return LongAnswer([int(size).to_bytes(4, "big"), self.long[-1]])
@@ -106,9 +115,23 @@ class Served(NamedTuple):
     connect: Callable[..., Any]
 
 
+def _network(settings: SslSettings | None) -> Sockets:
+    network = Sockets()
+    if settings is not None:
+        network.secure("SSL", network.certificates(settings))
+    return network
+
+
 @asynccontextmanager
-async def an_echo(**limits: Any) -> AsyncIterator[Served]:
+async def an_echo(
+    *, tls: SslSettings | None = None, names: CertificateNames | None = None, **limits: Any
+) -> AsyncIterator[Served]:
     """Serves an Echo within these limits, and connects to it."""
+    secured, client = SECURED.get(), None
+    if secured is not None:
+        store, trusted = secured
+        tls = SslSettings(keystore_type="PEM", keystore_location=store)
+        client = ssl.create_default_context(cafile=trusted)
     ample = {
         "max_request_bytes": 1 << 20,
         "max_held_bytes": 1 << 30,
@@ -120,15 +143,22 @@ async def an_echo(**limits: Any) -> AsyncIterator[Served]:
     }
     shared = Shared(Limits(**{**ample, **limits}), TimedTurns())
     listener = Listener(
-        "PLAINTEXT", "127.0.0.1", 0, shared=shared, network=Sockets(), is_controller=False
+        "PLAINTEXT",
+        "127.0.0.1",
+        0,
+        shared=shared,
+        network=_network(tls),
+        is_controller=False,
+        tls="SSL" if tls is not None else None,
     )
+    listener.names = names
     echo = Echo()
     listener.open()
     await listener.serve(echo)
     writers = []
 
-    async def connect(limit: int = 1 << 16) -> Pair:
-        pair = await asyncio.open_connection("127.0.0.1", listener.port, limit=limit)
+    async def connect(limit: int = 1 << 16, tls: ssl.SSLContext | None = client) -> Pair:
+        pair = await asyncio.open_connection("127.0.0.1", listener.port, limit=limit, ssl=tls)
         writers.append(pair[1])
         return Pair(*pair)
 

@@ -1,26 +1,37 @@
 """Frames over a real socket: cut anywhere, pipelined, too large, parked; answers small and long."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, TypeVar
 
 import pytest
 import uvloop
 
-from server.echo import an_echo, content, framed, until
+from server.echo import SECURED, an_echo, content, framed, until
+from support.tls.certificates import Certificates
 
 T = TypeVar("T")
 
 
-@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
-def run(request: pytest.FixtureRequest) -> Callable[[Callable[[], Any]], Any]:
-    """Both loops must do: they differ in when they write and when they ask to pause."""
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    certificates = Certificates(tmp_path_factory.mktemp("certificates"))
+    return str(certificates.issue("server").store), str(certificates.ca)
+
+
+@pytest.fixture(params=["asyncio", "uvloop", "uvloop and TLS"])
+def run(request: pytest.FixtureRequest, stores: tuple[str, str]) -> Iterator[Callable[..., Any]]:
+    """Both loops must do: they differ in when they write and when they ask to pause. TLS must not be noticed."""
+    loop, _, is_secured = request.param.partition(" and ")
 
     def on_loop(test: Callable[[], Awaitable[T]]) -> T:
-        with asyncio.Runner(loop_factory=request.param) as runner:
+        factory = asyncio.new_event_loop if loop == "asyncio" else uvloop.new_event_loop
+        with asyncio.Runner(loop_factory=factory) as runner:
             return runner.run(test())  # type: ignore[arg-type]
 
-    return on_loop
+    token = SECURED.set(stores if is_secured else None)
+    yield on_loop
+    SECURED.reset(token)
 
 
 def test_pipelined_frames_are_answered_in_their_order(run: Callable[..., Any]) -> None:

@@ -70,6 +70,12 @@ REAL = {
     "server/world/real.py",
     "server/world/sockets.py",
     "server/world/threads.py",
+    "server/world/tls/connection.py",
+    "server/world/tls/context.py",
+    "server/world/tls/failures.py",
+    "server/world/tls/handshakes.py",
+    "server/world/tls/listening.py",
+    "server/world/tls/stores.py",
     "server/world/turns.py",
     "client/environment.py",
 }

@@ -37,6 +37,7 @@ from klamm.server.loops.flusher import Flusher
 from klamm.server.loops.metadata_quorum import MetadataQuorum
 from klamm.server.loops.replica_fetchers import ReplicaFetchers
 from klamm.server.metadata.auto_topic_creation import AutoTopicCreation
+from klamm.server.metadata.config_resources import dynamic_configs
 from klamm.server.metadata.metadata_answers import MetadataAnswers
 from klamm.server.peers.peers import Peers
 from klamm.server.peers.way import way_to_brokers
@@ -126,10 +127,7 @@ class Broker:
     # -- metadata ---------------------------------------------------------------------------------------------------
 
     def settings_of(self, image: ClusterImage, topic: str) -> TopicSettings:
-        dynamic = {
-            **image.config(ResourceType.BROKER, ""),
-            **image.config(ResourceType.BROKER, str(self.node_id)),
-        }
+        dynamic = dynamic_configs(image, self.node_id)
         return topic_settings(self.settings, dynamic, image.config(ResourceType.TOPIC, topic))
 
     def rack_of(self, broker_id: int) -> str | None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from klamm.base.settings.broker import Settings
 from klamm.base.settings.listeners import Listener as ListenerAddress
+from klamm.base.settings.listeners import SecurityProtocol
 from klamm.log.checkpoints import BadCheckpoint
-from klamm.metadata.image import Endpoint
+from klamm.metadata.image import ClusterImage, Endpoint
 from klamm.server.broker import Broker
 from klamm.server.broker_lifecycle import BrokerLifecycle, CannotJoin
+from klamm.server.certificates import ListenerCertificates
 from klamm.server.controller_context import ControllerContext
 from klamm.server.dispatch import Dispatcher
 from klamm.server.login.logins import Logins
@@ -23,12 +25,13 @@ from klamm.server.loops.cleaner_loop import CleanerLoop
 from klamm.server.loops.housekeeping import Housekeeping
 from klamm.server.loops.joining import controller_request, register_controller
 from klamm.server.loops.metadata_quorum import MetadataQuorum
+from klamm.server.metadata.config_resources import dynamic_configs
 from klamm.server.network.limits import limits_of
 from klamm.server.network.listener import Listener
 from klamm.server.network.shared import Shared
 from klamm.server.peers.way import way_to_brokers, way_to_controllers
 from klamm.server.storage import DataDirectories, is_alone
-from klamm.server.world.ports import Network, World
+from klamm.server.world.ports import BadStore, Network, World
 from klamm.storage.log_directories import LogDirectory
 
 log = logging.getLogger(__name__)
@@ -82,9 +85,11 @@ class Node:
     async def _start(self, stack: AsyncExitStack) -> None:
         settings, world = self._settings, self._world
         self._check_ways()
+        self._certificates = self._load_certificates()
         data = stack.enter_context(DataDirectories.open(world, settings))
         self._metadata_path = data.metadata.path
         listeners = self._bind(stack)
+        self._warn_of_open_listeners()
         for_controllers = [each for each in listeners if each.is_controller]
         for_clients = [each for each in listeners if not each.is_controller]
         endpoints = [_endpoint(settings, each) for each in for_controllers]
@@ -97,6 +102,7 @@ class Node:
         )
         stack.push_async_callback(quorum.close)
         await quorum.start()
+        self._follow_certificates(stack, quorum)
         if settings.node.is_controller:
             await self._serve_controllers(stack, quorum, for_controllers)
             request = controller_request(data, endpoints=endpoints, chance=world.chance)
@@ -178,6 +184,37 @@ class Node:
         except ValueError as e:
             raise CannotStart(str(e)) from None
 
+    def _follow_certificates(self, stack: AsyncExitStack, quorum: MetadataQuorum) -> None:
+        certificates = self._certificates
+        if certificates.is_empty:
+            return
+        node_id = self._settings.node.node_id
+
+        def follow(image: ClusterImage, delta: object) -> Iterator[None]:
+            certificates.follow(dynamic_configs(image, node_id))
+            yield from ()
+
+        certificates.follow(dynamic_configs(quorum.image, node_id))
+        quorum.on_change(follow)
+        self._begin(stack, certificates.watch())
+
+    def _warn_of_open_listeners(self) -> None:
+        for each in self._settings.listeners.all():
+            if each.protocol is SecurityProtocol.PLAINTEXT and not _is_loopback(each.host):
+                log.warning(
+                    "anybody who reaches this listener can read and write everything: listener=%s "
+                    "protocol=PLAINTEXT; docs/security.md says how to close it",
+                    each,
+                )
+
+    def _load_certificates(self) -> ListenerCertificates:
+        certificates = ListenerCertificates(self._world, self._settings)
+        try:
+            certificates.load()
+        except BadStore as e:
+            raise CannotStart(str(e)) from None
+        return certificates
+
     def _logins(self, stack: AsyncExitStack, listener: Listener) -> Logins | None:
         """How clients of the listener say who they are."""
         protocol = self._settings.listeners.protocols()[listener.name]
@@ -200,6 +237,7 @@ class Node:
             listener = _bind_one(
                 address, shared, self._world.network, is_controller=address.name in controllers
             )
+            listener.names = self._certificates.names_of(address.name)
             listener.is_advertised = address.name in advertised
             stack.callback(listener.close)
             listeners.append(listener)
@@ -258,6 +296,10 @@ async def _cancel(task: asyncio.Task[None]) -> None:
         await task
 
 
+def _is_loopback(host: str) -> bool:
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
 def _reachable(host: str) -> str:
     """A name for an address that stands for every interface."""
     return "localhost" if host in ("::", "0.0.0.0") else host
@@ -274,6 +316,7 @@ def _bind_one(
             shared=shared,
             network=network,
             is_controller=is_controller,
+            tls=address.name if address.protocol.has_tls else None,
         )
     except OSError as e:
         where = f"{address.host or '*'}:{address.port}"

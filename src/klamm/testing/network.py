@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 
+from klamm.base.settings.ssl import SslSettings
 from klamm.client.environment import Address, Opener
+from klamm.server.world.ports import BadStore, Certificates
 from klamm.testing.loop import Incarnation, SimulatedLoop
 from klamm.testing.trace import Trace
 from klamm.testing.transport import Arrived, End
@@ -247,13 +249,23 @@ class HostNetwork:
         self._owner = owner
         self._hosts = hosts
 
-    def bind(self, host: str, port: int) -> SimulatedPort:
+    def bind(self, host: str, port: int, tls: str | None = None) -> SimulatedPort:
         """Whatever name it is asked for, a host has one address."""
+        assert tls is None, "a simulated network is plain text"
         return self._network.port_of(self._host, self._owner, port)
 
     def get(self, url: str, seconds: float) -> bytes:
         raise OSError("there is no web here")
 
-    async def connect(self, host: str, port: int, protocol: asyncio.BufferedProtocol) -> None:
+    def certificates(self, settings: SslSettings) -> Certificates:
+        raise BadStore("a simulated network is plain text")
+
+    def secure(self, name: str, certificates: Certificates) -> None:
+        raise AssertionError("a simulated network is plain text")
+
+    async def connect(
+        self, host: str, port: int, protocol: asyncio.BufferedProtocol, tls: str | None = None
+    ) -> None:
+        assert tls is None, "a simulated network is plain text"
         near = await self._network.open(self._host, self._owner, self._hosts(host), port)
         near.attach(protocol)

@@ -15,6 +15,8 @@ from klamm.base.settings.listeners import (
 )
 from klamm.base.settings.node import NodeSettings
 from klamm.base.settings.quorum import QuorumSettings
+from klamm.base.settings.ssl import ssl_problems, ssl_settings
+from klamm.base.settings.table import LISTENER_PREFIX
 
 # A name and what is wrong with it.
 Finding = tuple[str, str]
@@ -37,7 +39,7 @@ def findings(texts: Mapping[str, str]) -> list[Finding]:
     return [
         *_identity(whole),
         *_quorum(node, quorum, alone="process.roles" not in texts),
-        *_listeners(node, listeners),
+        *_listeners(node, listeners, whole),
     ]
 
 
@@ -88,7 +90,9 @@ def _quorum(node: NodeSettings, quorum: QuorumSettings, *, alone: bool) -> Itera
         yield "controller.quorum.voters", f"names node {node.node_id}, which is only a broker"
 
 
-def _listeners(node: NodeSettings, settings: ListenerSettings) -> Iterator[Finding]:
+def _listeners(
+    node: NodeSettings, settings: ListenerSettings, texts: Mapping[str, str]
+) -> Iterator[Finding]:
     try:
         protocols = settings.protocols()
     except ValueError as error:
@@ -101,7 +105,7 @@ def _listeners(node: NodeSettings, settings: ListenerSettings) -> Iterator[Findi
         return
     yield from _duplicates("listeners", bound)
     yield from _same_names("advertised.listeners", told)
-    yield from _served(bound)
+    yield from _tls(bound, texts)
     yield from _controller_listeners(node, settings, bound)
     yield from _way_to_controllers(settings, protocols)
     if not node.is_broker:
@@ -144,14 +148,15 @@ def _duplicates(key: str, listeners: list[Listener]) -> Iterator[Finding]:
         yield key, f"has port {port} more than once ({', '.join(map(str, sharing))})"
 
 
-def _served(listeners: list[Listener]) -> Iterator[Finding]:
-    # Deviation: Kafka serves TLS. A listener that looks secure and is not would be worse than none.
+def _tls(listeners: list[Listener], texts: Mapping[str, str]) -> Iterator[Finding]:
+    """A listener that looks secure and is not would be worse than none."""
     for each in listeners:
-        if each.protocol.has_tls:
-            yield (
-                "listeners",
-                f"has {each} secured by {each.protocol.name}, which klamm does not serve yet; use PLAINTEXT or SASL_PLAINTEXT",
-            )
+        if not each.protocol.has_tls:
+            continue
+        settings = ssl_settings(texts, each.name, has_sasl=each.protocol.has_sasl)
+        for name, wrong in ssl_problems(settings, is_server=True):
+            prefixed = f"{LISTENER_PREFIX}{each.name.lower()}.{name}"
+            yield (prefixed if prefixed in texts else name), wrong
 
 
 def _controller_listeners(

@@ -20,6 +20,7 @@ from klamm.base.settings import (
     sasl,
     security,
     share,
+    ssl,
     topics,
     transaction,
 )
@@ -43,7 +44,7 @@ THEMES: Mapping[str, tuple[Setting, ...]] = MappingProxyType(
         "Groups": (*settings_of(group.GroupSettings).values(), *group.ROWS),
         "Share groups": share.ROWS,
         "Transactions": (*settings_of(transaction.TransactionSettings).values(), *transaction.ROWS),
-        "TLS and authorization": security.ROWS,
+        "TLS and authorization": (*settings_of(ssl.SslSettings).values(), *security.ROWS),
         "SASL": sasl.ROWS,
         "Quotas": quotas.ROWS,
         "Metrics": metrics.ROWS,

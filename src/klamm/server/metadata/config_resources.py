@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from klamm.base.errors import ApiError, ErrorCode
+from klamm.metadata.image import ClusterImage
 from klamm.metadata.resource_type import ResourceType
+
+
+def dynamic_configs(image: ClusterImage, node_id: int) -> dict[str, str]:
+    """What was set while the cluster runs and holds for this node: for all brokers, covered by what is for this one."""
+    return {
+        **image.config(ResourceType.BROKER, ""),
+        **image.config(ResourceType.BROKER, str(node_id)),
+    }
 
 
 class Resource(Protocol):

@@ -27,10 +27,13 @@ from klamm.server.network.shared import Shared
 from klamm.server.world.ports import Arrival
 
 if TYPE_CHECKING:
+    from klamm.security.certificate_names import CertificateNames
     from klamm.server.login.login import Login
     from klamm.server.network.listener import Listener
 
 _unpack_size = Struct(">i").unpack_from
+# The first bytes of a handshake: its record type, and the first half of a version.
+_TLS_HELLO = 0x1603
 
 # What a connection does with a frame: the answer's buffers, None for no answer (acks=0), or PARKED.
 Dispatch = Callable[["Connection", memoryview], Answer | Parked | None]
@@ -100,8 +103,18 @@ class Connection(Outgoing):
         # No buffer of its own: as soon as the kernel takes no more we know it, and every unsent byte is counted.
         self._transport.set_write_buffer_limits(high=0)
         self.listener.opened(self)
+        if self.listener.names is not None:
+            self._learn_name(self.listener.names, transport)
+
+    def _learn_name(self, names: CertificateNames, transport: asyncio.BaseTransport) -> None:
+        try:
+            self.principal = names.principal_of(transport.get_extra_info("peer_certificate"))
+        except ValueError as e:
+            self.refuse(str(e))
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if self._transport is None and exc is not None:
+            self.listener.complain("a TLS handshake failed", self.peer_host, str(exc))
         self._transport = None
         self._blocked = CLOSING
         self._let_go()
@@ -290,7 +303,7 @@ class Connection(Outgoing):
         while end - at >= 4:
             (size,) = _unpack_size(view, at)
             if size > self._max_size or size < 0:
-                self.refuse(f"a frame of {size} bytes; {self._max_size} are allowed")
+                self._refuse_size(size)
                 return
             stop = at + 4 + size
             if stop > end:
@@ -321,6 +334,12 @@ class Connection(Outgoing):
                 return
         if at < end:
             self._begin_partial(view, at, end)
+
+    def _refuse_size(self, size: int) -> None:
+        if size >> 16 == _TLS_HELLO:
+            self.refuse("it speaks TLS, and this listener does not")
+        else:
+            self.refuse(f"a frame of {size} bytes; {self._max_size} are allowed")
 
     def _begin_partial(self, view: memoryview, at: int, end: int) -> None:
         left = end - at

@@ -9,11 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from klamm.server.login.logins import Logins
 from klamm.server.network.connection import Connection, Dispatch
 from klamm.server.network.shared import Shared
 from klamm.server.world.ports import Arrival, Network
+
+if TYPE_CHECKING:
+    from klamm.security.certificate_names import CertificateNames
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +40,7 @@ class Listener:
         shared: Shared,
         network: Network,
         is_controller: bool,
+        tls: str | None = None,
     ) -> None:
         """Bind at once, so that port 0 is known before anything is advertised; serve later."""
         self.name = name
@@ -45,7 +50,9 @@ class Listener:
         # Whether clients are told a configured address, or the one that they came by.
         self.is_advertised = False
         self.limits = shared.limits
-        self._port = network.bind(host, port)
+        # Whose certificate is whose, where clients show one to say who they are.
+        self.names: CertificateNames | None = None
+        self._port = network.bind(host, port, tls)
         self.host, self.port = self._port.host, self._port.number
         self._loop = asyncio.get_running_loop()
         self.time: Callable[[], float] = self._loop.time

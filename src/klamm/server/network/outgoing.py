@@ -192,7 +192,7 @@ class Outgoing(asyncio.BufferedProtocol):
         long, transport = self._long, self._transport
         if long is None or transport is None or self._blocked & (CHOKED | CLOSING):
             return
-        if not self._send_directly(long, READ_AT_ONCE):
+        if not self._send_directly(long, READ_AT_ONCE) and not self._blocked & CHOKED:
             # The socket is full: the transport knows when it no longer is.
             try:
                 transport.writelines(long.take())

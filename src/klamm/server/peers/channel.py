@@ -173,7 +173,7 @@ class PeerChannel:
     async def _open(self) -> None:
         connection = PeerConnection(self._lost)
         try:
-            await self._network.connect(self.host, self.port, connection)
+            await self._network.connect(self.host, self.port, connection, self._way.tls)
             await self._log_in(connection)
         except OSError as e:
             self._opening = None

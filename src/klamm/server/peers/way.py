@@ -32,9 +32,10 @@ _AUTHENTICATE_VERSION = 2
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """`begin_login`: none where nobody is asked for a name."""
+    """`begin_login`: none where nobody is asked for a name. `tls`: see world.ports.Network."""
 
     begin_login: Callable[[], SaslClient] | None = None
+    tls: str | None = None
 
 
 OPEN = Way()
@@ -59,8 +60,11 @@ def way_to_controllers(settings: Settings, chance: Chance) -> Way:
 
 def _way(settings: Settings, chance: Chance, listener: str, mechanism_key: str) -> Way:
     protocol = settings.listeners.protocols().get(listener)
-    if protocol is None or not protocol.has_sasl:
+    if protocol is None:
         return OPEN
+    tls = listener if protocol.has_tls else None
+    if not protocol.has_sasl:
+        return Way(tls=tls)
     mechanism = str(settings.value(mechanism_key))
     key = f"listener.name.{listener.lower()}.{mechanism.lower()}.{_JAAS}"
     text = settings.of_mechanism(listener, mechanism, _JAAS)
@@ -71,7 +75,7 @@ def _way(settings: Settings, chance: Chance, listener: str, mechanism_key: str) 
     user, password = options.get("username"), options.get("password")
     if user is None and is_alone(settings):
         # There is nobody else to speak to yet.
-        return OPEN
+        return Way(tls=tls)
     if mechanism != PlainClient.mechanism and mechanism not in MECHANISMS:
         raise ValueError(
             f"{mechanism_key} is {mechanism}; between nodes klamm knows PLAIN, {', '.join(MECHANISMS)}"
@@ -79,8 +83,8 @@ def _way(settings: Settings, chance: Chance, listener: str, mechanism_key: str) 
     if user is None or password is None:
         raise ValueError(f"{key} needs username and password: nodes log in there with {mechanism}")
     if mechanism == PlainClient.mechanism:
-        return Way(lambda: PlainClient(user, password))
-    return Way(lambda: ScramClient(MECHANISMS[mechanism], user, password, chance))
+        return Way(lambda: PlainClient(user, password), tls)
+    return Way(lambda: ScramClient(MECHANISMS[mechanism], user, password, chance), tls)
 
 
 async def log_in(connection: PeerConnection, sasl: SaslClient, client_id: str) -> Ms:

@@ -12,6 +12,7 @@ from typing import ParamSpec, Protocol, TypeVar
 
 from klamm.base.chance import Chance
 from klamm.base.clock import Clock
+from klamm.base.settings.ssl import SslSettings
 from klamm.log.disk import Disk, File
 from klamm.server.world.compaction import CompactionWorker
 
@@ -68,15 +69,34 @@ class Port(Protocol):
     def close(self) -> None: ...
 
 
-class Network(Protocol):
-    def bind(self, host: str, port: int) -> Port: ...
+class BadStore(Exception):
+    """A key store or trust store that cannot be used: one sentence, with the file."""
 
-    async def connect(self, host: str, port: int, protocol: asyncio.BufferedProtocol) -> None:
+
+class Certificates(Protocol):
+    """Keys, certificates and whom to trust: what a network needs to speak TLS. Nobody else looks into it."""
+
+
+class Network(Protocol):
+    """`tls`, where it is given, is the name under which `secure` was told the certificates."""
+
+    def bind(self, host: str, port: int, tls: str | None = None) -> Port: ...
+
+    async def connect(
+        self, host: str, port: int, protocol: asyncio.BufferedProtocol, tls: str | None = None
+    ) -> None:
         """To another node. OSError if it cannot be reached, ConnectionRefusedError if nobody listens there."""
 
     def get(self, url: str, seconds: float) -> bytes:
         """A small document of the web. Blocks: for a worker. OSError: it cannot be had."""
         ...
+
+    def certificates(self, settings: SslSettings) -> Certificates:
+        """Read all stores; it takes its time, and may be called in a worker. BadStore: they cannot be used."""
+        ...
+
+    def secure(self, name: str, certificates: Certificates) -> None:
+        """Connections that begin from now on have these. Those that are open keep what they have."""
 
 
 class Worker(Protocol):

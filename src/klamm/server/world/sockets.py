@@ -6,9 +6,14 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from klamm.base.settings.ssl import SslSettings
 from klamm.log.disk import File, RealFile
-from klamm.server.world.ports import Buffer
+from klamm.server.world.ports import Arrival, Buffer, Certificates
+
+if TYPE_CHECKING:
+    from klamm.server.world.tls.listening import TlsSide
 
 # A client that waits for an answer may vanish without a word; then the kernel finds out.
 _PROBE_AFTER_SECONDS = 300
@@ -51,8 +56,9 @@ class SocketArrival:
 
 
 class SocketPort:
-    def __init__(self, listening: socket.socket) -> None:
+    def __init__(self, listening: socket.socket, tls: TlsSide | None) -> None:
         self._socket = listening
+        self._tls = tls
         self._loop = asyncio.get_running_loop()
         self._on_arrival: Callable[[], None] | None = None
         self.host: str
@@ -65,10 +71,11 @@ class SocketPort:
         self._socket.setblocking(False)
         self.resume()
 
-    def accept(self) -> SocketArrival:
+    def accept(self) -> Arrival:
         client, address = self._socket.accept()
         # An IPv4 client of an IPv6 socket is counted, and limited, by its own address.
-        return SocketArrival(client, address[0].removeprefix("::ffff:"))
+        host = address[0].removeprefix("::ffff:")
+        return self._tls.arrived(client, host) if self._tls else SocketArrival(client, host)
 
     def pause(self) -> None:
         self._loop.remove_reader(self._socket)
@@ -80,12 +87,31 @@ class SocketPort:
     def close(self) -> None:
         self.pause()
         self._socket.close()
+        if self._tls is not None:
+            self._tls.close()
 
 
 class Sockets:
-    __slots__ = ()
+    __slots__ = ("_tls",)
 
-    def bind(self, host: str, port: int) -> SocketPort:
+    def __init__(self) -> None:
+        # By the name under which certificates were told.
+        self._tls: dict[str, TlsSide] = {}
+
+    def certificates(self, settings: SslSettings) -> Certificates:
+        # Only who needs it loads it.
+        from klamm.server.world.tls.context import TlsContexts
+
+        return TlsContexts(settings)
+
+    def secure(self, name: str, certificates: Certificates) -> None:
+        from klamm.server.world.tls.context import TlsContexts
+        from klamm.server.world.tls.listening import TlsSide
+
+        assert isinstance(certificates, TlsContexts)
+        self._tls.setdefault(name, TlsSide()).contexts = certificates
+
+    def bind(self, host: str, port: int, tls: str | None = None) -> SocketPort:
         family = socket.AF_INET6 if ":" in host or not host else socket.AF_INET
         infos = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -104,7 +130,7 @@ class Sockets:
         except BaseException:
             listening.close()
             raise
-        return SocketPort(listening)
+        return SocketPort(listening, None if tls is None else self._tls[tls])
 
     def get(self, url: str, seconds: float) -> bytes:
         # Loaded here: few nodes ever need it.
@@ -113,10 +139,15 @@ class Sockets:
         with urlopen(url, timeout=seconds) as answer:
             return bytes(answer.read(_LONGEST_DOCUMENT))
 
-    async def connect(self, host: str, port: int, protocol: asyncio.BufferedProtocol) -> None:
+    async def connect(
+        self, host: str, port: int, protocol: asyncio.BufferedProtocol, tls: str | None = None
+    ) -> None:
         """The loop switches Nagle's delay off by itself."""
+        secure = None if tls is None else self._tls[tls].connecting(host, protocol)
         transport, _ = await asyncio.get_running_loop().create_connection(
-            lambda: protocol, host, port
+            lambda: secure or protocol, host, port
         )
         sock = transport.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if secure is not None:
+            await secure.wait()

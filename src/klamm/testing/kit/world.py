@@ -7,6 +7,7 @@ import errno
 import socket
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from random import Random
 
 from klamm.base.clock import Clock
@@ -49,26 +50,29 @@ class KitSockets(Sockets):
     __slots__ = ("_cuts", "_random", "_watch")
 
     def __init__(self, watch: Watch, cuts: Cuts) -> None:
+        super().__init__()
         self._cuts = cuts
         self._watch = watch
         self._random = Random()
 
-    def bind(self, host: str, port: int) -> TappedPort:  # type: ignore[override]
-        return TappedPort(self._bind(host, port), self._watch)
+    def bind(self, host: str, port: int, tls: str | None = None) -> TappedPort:  # type: ignore[override]
+        return TappedPort(self._bind(host, port, tls), self._watch)
 
-    async def connect(self, host: str, port: int, protocol: asyncio.BufferedProtocol) -> None:
-        await self._cuts.connect(super().connect, host, port, protocol)
+    async def connect(
+        self, host: str, port: int, protocol: asyncio.BufferedProtocol, tls: str | None = None
+    ) -> None:
+        await self._cuts.connect(partial(super().connect, tls=tls), host, port, protocol)
 
-    def _bind(self, host: str, port: int) -> SocketPort:
+    def _bind(self, host: str, port: int, tls: str | None) -> SocketPort:
         if port:
-            return super().bind(host, port)
+            return super().bind(host, port, tls)
         for _ in range(_TRIES):
             try:
-                return super().bind(host, self._random.choice(_PORTS))
+                return super().bind(host, self._random.choice(_PORTS), tls)
             except OSError as e:
                 if e.errno not in _TAKEN:
                     raise
-        return super().bind(host, 0)
+        return super().bind(host, 0, tls)
 
 
 class KitThreads(Threads):

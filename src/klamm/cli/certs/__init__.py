@@ -1,0 +1,1 @@
+"""`klamm certs`: a private authority for development."""
