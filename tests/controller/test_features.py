@@ -108,10 +108,26 @@ def test_the_level_that_holds_may_be_set_again(machine):
     assert machine.records == [FeatureLevelRecord(name="metadata.version", feature_level=30)]
 
 
-def test_voters_do_not_move_into_the_log(machine):
-    assert update(machine, ("kraft.version", 1, UPGRADE), validate_only=True).error_code == 0
-    assert update(machine, ("kraft.version", 1, UPGRADE)).error_code == 95
-    assert machine.records == []
+def test_moving_the_voters_into_the_log_is_left_to_the_quorum(machine):
+    asked = [FeatureUpdateKey(feature="kraft.version", max_version_level=1, upgrade_type=UPGRADE)]
+    for validate_only in (True, False):
+        request = UpdateFeaturesRequest(feature_updates=asked, validate_only=validate_only)
+
+        decision = machine.controller.update_features(request, 0)
+
+        assert not decision.records
+        assert (decision.raises_kraft_version, decision.validate_only) == (True, validate_only)
+
+
+def test_voters_in_the_log_stay_there(machine):
+    machine.controller.kraft_version = 1
+
+    again = update(machine, ("kraft.version", 1, UPGRADE))
+    back = update(machine, ("kraft.version", 0, SAFE))
+
+    assert again.error_code == 0
+    assert back.error_code == 95
+    assert back.error_message.endswith("Can't downgrade the version of this feature.")
 
 
 def test_a_level_that_another_node_does_not_know_is_refused(machine):

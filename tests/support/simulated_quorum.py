@@ -17,14 +17,15 @@ from klamm.protocol.records.reader import read_records
 from klamm.raft.election_state import ElectionState, dump, parse
 from klamm.raft.messages import (
     Address,
+    Batch,
     Fetch,
     FetchAnswer,
+    Ready,
     ReplicaKey,
     Send,
     SnapshotAnswer,
 )
 from klamm.raft.node import RaftNode
-from klamm.raft.ready import Batch, Ready
 from klamm.raft.roles import Role
 from klamm.raft.voters import VoterHistory, VoterRecords, VoterSet
 

@@ -10,6 +10,8 @@ from klamm.client import Admin
 from klamm.controller.decision import Decision
 from klamm.metadata.image import ClusterImage
 from klamm.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from klamm.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from klamm.server.peers.channel import PeerChannel
 from klamm.testing.cluster import SimulatedCluster
 from klamm.testing.world import Simulation
 
@@ -191,3 +193,40 @@ def test_the_broker_of_a_controller_that_fell_silent_is_fenced_within_a_session(
         assert asyncio.get_running_loop().time() - begun <= 9.5
 
     cluster.run(work)
+
+
+def test_voters_of_the_settings_move_into_the_log_and_stay_there() -> None:
+    cluster = SimulatedCluster(Simulation(1), nodes=3)
+    wanted = [FeatureUpdateKey(feature="kraft.version", max_version_level=1, upgrade_type=1)]
+    dry_run = UpdateFeaturesRequest(feature_updates=wanted, validate_only=True)
+    raise_version = UpdateFeaturesRequest(feature_updates=wanted)
+
+    def versions() -> list[int]:
+        return [cluster.nodes[each].quorum.kraft_version for each in cluster.living]
+
+    async def work() -> None:
+        assert versions() == [0, 0, 0]
+        follower = next(each for each in cluster.ids if each != active(cluster))
+        world = cluster.simulation.machine("client").world
+        channel = PeerChannel(world, cluster.name_of(follower), 9092, client_id="admin")
+        assert (await channel.ask(dry_run)).error_code == 0
+        assert versions() == [0, 0, 0]
+
+        assert (await channel.ask(raise_version)).error_code == 0
+        await cluster.until(lambda: versions() == [1, 1, 1])
+        assert (await channel.ask(raise_version)).error_code == 0
+
+        for each in cluster.ids:
+            # Their settings still name the voters; the log holds.
+            await cluster.restart(each)
+        await agreed(cluster)
+        assert versions() == [1, 1, 1]
+        for each in cluster.ids:
+            raft = cluster.nodes[each].quorum.raft.raft
+            assert {voter.key for voter in raft.voters.voters} == {
+                cluster.nodes[other].quorum.raft.raft.me for other in cluster.ids
+            }
+        await create(cluster, "after")
+
+    cluster.run(work)
+    assert not cluster.simulation.loop.complaints

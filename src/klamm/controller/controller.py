@@ -112,6 +112,7 @@ class Controller:
         "_sweep_every",
         "_topic_defaults",
         "image",
+        "kraft_version",
     )
 
     def __init__(
@@ -125,6 +126,8 @@ class Controller:
         self._sweep_at = now.monotonic + self._sweep_every
         self._chance = chance
         self._layers = Layers(settings, {}, {})
+        # As it holds when a decision is made.
+        self.kraft_version = 0
         self._topic_defaults = settings.topic_defaults
 
     def create_topics(
@@ -287,4 +290,6 @@ class Controller:
         if self._layers.broker is not broker or self._layers.cluster is not cluster:
             self._layers = Layers(self._settings, broker, cluster)
             self._topic_defaults = topic_settings(self._settings, self._layers.dynamic)
-        return Context(image, self._layers, self._topic_defaults, self._chance, now)
+        return Context(
+            image, self._layers, self._topic_defaults, self._chance, now, self.kraft_version
+        )

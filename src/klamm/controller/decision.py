@@ -25,6 +25,8 @@ class Context:
     topic_defaults: TopicSettings
     chance: Chance
     now: Now
+    # A feature that stands in the quorum's own records.
+    kraft_version: int
 
     @property
     def settings(self) -> Settings:
@@ -49,3 +51,6 @@ class Decision(Generic[ReplyT]):
 
     reply: ReplyT
     records: Sequence[object] = ()
+    # The voters are to move into the log, which is the quorum's to do; or only to be asked whether they may.
+    raises_kraft_version: bool = False
+    validate_only: bool = False

@@ -44,7 +44,7 @@ def update(context: Context, request: UpdateFeaturesRequest) -> Decision[UpdateF
     records: list[object] = []
     try:
         for each in updates:
-            records += _update_one(context, each, validate_only=request.validate_only)
+            records += _update_one(context, each)
     except ApiError as error:
         text = "The update failed for all features since the following feature had an error: "
         reply = UpdateFeaturesResponse(error_code=error.code, error_message=text + error.message)
@@ -54,26 +54,30 @@ def update(context: Context, request: UpdateFeaturesRequest) -> Decision[UpdateF
         UpdatableFeatureResult(feature=each.feature, error_message="NONE") for each in updates
     ]
     reply = UpdateFeaturesResponse(error_message=None, results=results)
-    return Decision(reply, () if request.validate_only else records)
+    return Decision(
+        reply,
+        () if request.validate_only else records,
+        raises_kraft_version=any(
+            each.feature == KRAFT_VERSION and each.max_version_level > context.kraft_version
+            for each in updates
+        ),
+        validate_only=request.validate_only,
+    )
 
 
-def _update_one(context: Context, update: FeatureUpdateKey, *, validate_only: bool) -> list[object]:
+def _update_one(context: Context, update: FeatureUpdateKey) -> list[object]:
     name, level = update.feature, update.max_version_level
-    image = context.image
-    current = image.features.get(name, 0)
+    is_of_quorum = name == KRAFT_VERSION
+    current = context.kraft_version if is_of_quorum else context.image.features.get(name, 0)
     if problem := _problem(context, update, current):
         text = f"Invalid update version {level} for feature {name}. {problem}"
         raise ApiError(ErrorCode.INVALID_UPDATE_VERSION, text)
     if name == METADATA_VERSION and level < current:
         _check_downgrade(level, current, _upgrade_type(update))
-    if name == KRAFT_VERSION and level != current and not validate_only:
-        # The voters of this quorum are those of its settings; they cannot move into the log yet.
-        text = f"Invalid update version {level} for feature {name}. The voters are static."
-        raise ApiError(ErrorCode.INVALID_UPDATE_VERSION, text)
     record = FeatureLevelRecord(name=name, feature_level=level)
     if name == ELR_VERSION and level > 0 and current == 0:
         return [*_agree_on_min_isr(context), record]
-    return [] if name == KRAFT_VERSION else [record]
+    return [] if is_of_quorum else [record]
 
 
 def _agree_on_min_isr(context: Context) -> list[ConfigRecord]:
@@ -110,6 +114,8 @@ def _problem(context: Context, update: FeatureUpdateKey, current: int) -> str | 
         )
     if level > current and kind is not UpgradeType.UPGRADE:
         return "Can't downgrade to a newer version."
+    if level < current and name == KRAFT_VERSION:
+        return "Can't downgrade the version of this feature."
     return None
 
 

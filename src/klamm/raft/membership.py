@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from klamm.base.clock import Ms
 from klamm.base.errors import ApiError, ErrorCode
+from klamm.raft.leadership import progress_of_voter
 from klamm.raft.messages import ReplicaKey
 from klamm.raft.roles import Leader
 from klamm.raft.voters import Voter, VoterSet
@@ -66,10 +67,35 @@ def with_updated(node: RaftNode, voter: Voter) -> VoterSet:
     return node.voters.with_voter(voter)
 
 
-def _leader_that_may_change(node: RaftNode) -> Leader:
-    leader = node.state
-    if not isinstance(leader, Leader):
+def from_settings(node: RaftNode, now: Ms) -> VoterSet:
+    """The voters of the settings as they stand in the log from kraft.version 1 on: with the directories they fetch for."""
+    leader = _leader(node)
+    found = VoterSet()
+    for voter in node.voters.voters:
+        directory = node.me.directory
+        if voter.id != node.me.id:
+            progress = progress_of_voter(leader, voter)
+            heard_at = progress.heard_at if progress is not None else None
+            if progress is None or heard_at is None or heard_at <= now - _HEARD_WITHIN_MS:
+                raise ApiError(
+                    ErrorCode.INVALID_UPDATE_VERSION,
+                    f"Voter {voter.id} has not been heard, so its directory is not known.",
+                )
+            directory = progress.key.directory
+        found = found.with_voter(voter._replace(directory=directory))
+    if node.high_watermark <= leader.epoch_start:
+        raise ApiError(ErrorCode.REQUEST_TIMED_OUT, "The leader has not committed anything yet.")
+    return found
+
+
+def _leader(node: RaftNode) -> Leader:
+    if not isinstance(node.state, Leader):
         raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    return node.state
+
+
+def _leader_that_may_change(node: RaftNode) -> Leader:
+    leader = _leader(node)
     history = node.replica.history
     if not history.records.is_dynamic:
         raise ApiError(

@@ -1,16 +1,18 @@
-"""What the nodes of a quorum say to each other, as facts. Kafka's wire form of them is the shell's affair.
+"""What the nodes of a quorum say to each other, as facts, and what the machine asks of its shell (Ready).
 
-Every answer carries the epoch and the leader that its sender knows: that is how a node that was away finds both again.
+Kafka's wire form is the shell's affair. Every answer carries the epoch and the leader that its sender knows: that is how a node that was away finds both again.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from klamm.base.clock import Ms
 from klamm.base.errors import ErrorCode
 from klamm.base.ids import ZERO_UUID, OffsetAndEpoch, Uuid
 from klamm.protocol.wire import Buffer
+from klamm.raft.election_state import ElectionState
 
 
 class ReplicaKey(NamedTuple):
@@ -121,3 +123,33 @@ class Send(NamedTuple):
     to: int | None
     address: Address | None
     request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A record batch with its place in the log; data is the whole batch as it goes to disk."""
+
+    base_offset: int
+    count: int
+    epoch: int
+    timestamp: Ms
+    data: bytearray | memoryview
+
+    @property
+    def end_offset(self) -> int:
+        return self.base_offset + self.count
+
+
+@dataclass(slots=True)
+class Ready:
+    """What the shell must do now, IN THIS ORDER."""
+
+    # Must be on disk before anything else happens: a forgotten vote or epoch could elect two leaders.
+    persist: ElectionState | None = None
+    # The log ends there from now on.
+    truncate_to: int | None = None
+    append: list[Batch] = field(default_factory=list)
+    # A piece of a snapshot to write; then `snapshot_written` is called, behind the last one `snapshot_loaded`.
+    snapshot: SnapshotAnswer | None = None
+    send: list[Send] = field(default_factory=list)
+    answer: Answer | None = None

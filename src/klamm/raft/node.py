@@ -8,26 +8,28 @@ only pulls. `now` is monotonic time, which only ever decides how long to wait.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from klamm.base.clock import Ms
 from klamm.base.errors import ErrorCode
 from klamm.base.ids import OffsetAndEpoch
+from klamm.protocol.messages.control import KRaftVersionRecord
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.control import ControlMessage
 from klamm.protocol.records.reader import Record
-from klamm.raft import leadership
+from klamm.raft import leadership, requests
 from klamm.raft.due import due, next_wake, role_deadline
 from klamm.raft.election_state import ElectionState
 from klamm.raft.epoch import Epoch
 from klamm.raft.messages import (
     Address,
     Answer,
+    Batch,
     BeginEpoch,
     EndEpoch,
     Fetch,
     FetchAnswer,
     FetchSnapshot,
+    Ready,
     ReplicaKey,
     Request,
     Send,
@@ -36,7 +38,6 @@ from klamm.raft.messages import (
     Vote,
     VoteAnswer,
 )
-from klamm.raft.ready import Batch, Ready
 from klamm.raft.replica import Replica
 from klamm.raft.roles import (
     Follower,
@@ -48,12 +49,9 @@ from klamm.raft.roles import (
     Voting,
     step,
 )
-from klamm.raft.rules import RaftLog, is_majority, look_up, majority, would_grant
+from klamm.raft.rules import RaftLog, is_majority, majority
 from klamm.raft.timing import Outgoing, QuorumTiming
 from klamm.raft.voters import VoterHistory, VoterRecords, VoterSet
-
-# Who is told in line to stand waits so much longer than the one before it.
-_SUCCESSION_MS = 50
 
 
 class NotLeader(Exception):
@@ -138,7 +136,7 @@ class RaftNode:
             others = self.voters.others(self.me.id)
             preferred = tuple(each.key for each in others)
             unaware = {each.id for each in others}
-            self.state = Resigned(now + self._election_delay(), preferred, unaware)
+            self.state = Resigned(now + self.election_delay(), preferred, unaware)
         elif self.leader_id is not None:
             self._follow(self.leader_id, self.epoch, None, now)
         else:
@@ -160,19 +158,23 @@ class RaftNode:
         """Another node asks something; Ready has the answer. A fetch that finds nothing new may be asked again later."""
         match request:
             case Vote():
-                self._ready.answer = self._vote(request, now)
+                self._ready.answer = requests.vote(self, request, now)
             case BeginEpoch():
-                self._ready.answer = self._begin_epoch(request, now)
+                self._ready.answer = requests.begin_epoch(self, request, now)
             case EndEpoch():
-                self._ready.answer = self._end_epoch(request, now)
+                self._ready.answer = requests.end_epoch(self, request, now)
             case Fetch():
-                self._ready.answer = self._fetch(request, now)
+                self._ready.answer = requests.fetch(self, request, now)
             case FetchSnapshot():
-                self._ready.answer = self._fetch_snapshot(request, now)
+                self._ready.answer = requests.fetch_snapshot(self, request, now)
             case UpdateVoter():
                 # It needs an answer that comes later: membership.py and the shell see to it.
                 self._ready.answer = self.known.answer(ErrorCode.INVALID_REQUEST)
         return self._done(now)
+
+    def look(self, fetch: Fetch) -> FetchAnswer:
+        """What a fetch would be answered now. Changes nothing: one that waits is not heard again each time it is looked at."""
+        return requests.look(self, fetch)
 
     def hear(self, sent: Send, answer: Answer | None, now: Ms) -> Ready:
         """The answer to what this node sent; None if there was none."""
@@ -196,7 +198,7 @@ class RaftNode:
         state = self.state
         if isinstance(state, Follower) and state.leader_id == node_id:
             state.has_fetched = False
-            state.timeout_at = min(state.timeout_at, now + self._draw(_SUCCESSION_MS))
+            state.timeout_at = min(state.timeout_at, now + self._draw(requests.SUCCESSION_MS))
         elif isinstance(state, Voting) and node_id in self.voters.ids:
             # It cannot vote: whoever waits for it may lose a second on a split vote.
             state.hear(node_id, is_granted=False)
@@ -222,12 +224,18 @@ class RaftNode:
         self._append_control([voters.to_record()])
         return self._take_ready()
 
+    def move_voters_into_log(self, voters: VoterSet) -> Ready:
+        """Until now they stood in the settings: kraft.version becomes 1, for good."""
+        self._must_lead()
+        self._append_control([KRaftVersionRecord(kraft_version=1), voters.to_record()])
+        return self._take_ready()
+
     def flushed(self, end_offset: int, now: Ms) -> Ready:
         """This node's disk holds the log up to end_offset."""
         self.replica.flushed(end_offset)
         if isinstance(self.state, Leader):
             self.state.flushed = self.replica.flushed_end
-            self._commit(now)
+            self.commit(now)
         else:
             self.replica.follow_high_watermark()
         return self._done(now)
@@ -266,114 +274,6 @@ class RaftNode:
         self._resign(now)
         return self._done(now)
 
-    # Requests
-
-    def _vote(self, vote: Vote, now: Ms) -> VoteAnswer:
-        if vote.epoch < self.epoch:
-            return self.known.vote_answer(ErrorCode.FENCED_LEADER_EPOCH)
-        last = vote.log_end
-        too_new = last.epoch > vote.epoch if vote.is_pre_vote else last.epoch >= vote.epoch
-        if last.offset < 0 or last.epoch < 0 or too_new:
-            return self.known.vote_answer(ErrorCode.INVALID_REQUEST)
-        if not self._is_me(vote.voter):
-            return self.known.vote_answer(ErrorCode.INVALID_VOTER_KEY)
-        if vote.epoch > self.epoch:
-            self._detach(vote.epoch, now)
-        is_granted = would_grant(
-            vote,
-            role=self.role,
-            state=self.state,
-            voted=self.known.voted,
-            knows_leader=self.leader_id is not None,
-            log_end=self.replica.end,
-        )
-        if is_granted and not vote.is_pre_vote and self.known.voted is None:
-            self.known.voted = vote.candidate
-            self._persist()
-            # Whoever gave its vote lets the candidate try first.
-            self._become(Role.UNATTACHED, Unattached(now + self._election_delay()))
-        return self.known.vote_answer(is_granted=is_granted)
-
-    def _begin_epoch(self, begin: BeginEpoch, now: Ms) -> Answer:
-        if begin.epoch < self.epoch:
-            return self.known.answer(ErrorCode.FENCED_LEADER_EPOCH)
-        if not self._is_me(begin.voter):
-            return self.known.answer(ErrorCode.INVALID_VOTER_KEY)
-        if begin.leader_id == self.me.id or self.known.is_led_by_another_than(
-            begin.leader_id, begin.epoch
-        ):
-            return self.known.answer(ErrorCode.INVALID_REQUEST)
-        self._follow_if_new(begin.leader_id, begin.epoch, begin.address, now)
-        return self.known.answer()
-
-    def _end_epoch(self, end: EndEpoch, now: Ms) -> Answer:
-        if end.epoch < self.epoch:
-            return self.known.answer(ErrorCode.FENCED_LEADER_EPOCH)
-        if end.leader_id == self.me.id or self.known.is_led_by_another_than(
-            end.leader_id, end.epoch
-        ):
-            return self.known.answer(ErrorCode.INVALID_REQUEST)
-        self._follow_if_new(end.leader_id, end.epoch, end.address, now)
-        if isinstance(self.state, Follower):
-            ids = [each.id for each in end.preferred]
-            place = ids.index(self.me.id) if self.me.id in ids else len(ids)
-            wait = min(place * _SUCCESSION_MS, self.timing.election_backoff_max)
-            self.state.has_fetched = False
-            self.state.timeout_at = now + wait
-        return self.known.answer()
-
-    def _fetch(self, fetch: Fetch, now: Ms) -> FetchAnswer:
-        answer = self.look(fetch)
-        if answer.error is ErrorCode.NONE:
-            assert isinstance(self.state, Leader)
-            if fetch.replica.id < 0:
-                # A tool that reads along.
-                return answer
-            progress = leadership.progress_of(self.state, fetch.replica)
-            progress.heard_at = now
-            if answer.diverging is None and answer.snapshot is None:
-                progress.fetched(fetch.log_end.offset, leader_end=self.end_offset, now=now)
-                self._commit(now)
-            return replace(answer, high_watermark=self.high_watermark)
-        return answer
-
-    def look(self, fetch: Fetch) -> FetchAnswer:
-        """What a fetch would be answered now. Changes nothing: one that waits is not heard again each time it is looked at."""
-        error = self._refusal(fetch.epoch)
-        if error is ErrorCode.NONE and not 0 <= fetch.log_end.epoch <= fetch.epoch:
-            error = ErrorCode.INVALID_REQUEST
-        if error is not ErrorCode.NONE:
-            return self.known.fetch_answer(error)
-        found = look_up(fetch, self.replica.log, log_end=self.replica.end)
-        return self.known.fetch_answer(
-            high_watermark=self.high_watermark,
-            diverging=found.diverging,
-            snapshot=found.snapshot,
-        )
-
-    def _fetch_snapshot(self, fetch: FetchSnapshot, now: Ms) -> SnapshotAnswer:
-        error = self._refusal(fetch.epoch)
-        if error is ErrorCode.NONE:
-            assert isinstance(self.state, Leader)
-            leadership.progress_of(self.state, fetch.replica).heard_at = now
-        return self.known.snapshot_answer(error, fetch)
-
-    def _refusal(self, epoch: int) -> ErrorCode:
-        """Why this node does not answer what only the leader of that epoch may."""
-        if epoch < self.epoch:
-            return ErrorCode.FENCED_LEADER_EPOCH
-        if epoch > self.epoch:
-            return ErrorCode.UNKNOWN_LEADER_EPOCH
-        return ErrorCode.NONE if self.is_leader else ErrorCode.NOT_LEADER_OR_FOLLOWER
-
-    def _is_me(self, voter: ReplicaKey | None) -> bool:
-        """Whether a request that names its receiver means this node with this directory."""
-        if voter is None or voter.id < 0:
-            return True
-        return voter.id == self.me.id and (
-            not any(voter.directory) or voter.directory == self.me.directory
-        )
-
     # Answers
 
     def _heed(self, answer: Answer, now: Ms) -> bool:
@@ -388,7 +288,7 @@ class RaftNode:
             if leader_id == self.leader_id and answer.leader_address is not None:
                 self.known.leader_address = answer.leader_address
         elif answer.epoch > self.epoch:
-            self._detach(answer.epoch, now)
+            self.detach(answer.epoch, now)
             return False
         return True
 
@@ -443,21 +343,21 @@ class RaftNode:
 
     # Roles
 
-    def _become(self, role: Role, state: RoleState) -> None:
+    def become(self, role: Role, state: RoleState) -> None:
         self.role = step(self.role, role) if role is not self.role else role
         self.state = state
 
-    def _detach(self, epoch: int, now: Ms) -> None:
+    def detach(self, epoch: int, now: Ms) -> None:
         """A newer epoch, whose leader is not known yet."""
         self._enter(epoch)
-        self._become(Role.UNATTACHED, Unattached(now + self._election_delay()))
+        self.become(Role.UNATTACHED, Unattached(now + self.election_delay()))
 
     def _enter(self, epoch: int, leader_id: int | None = None, at: Address | None = None) -> None:
         self.known.enter(epoch, leader_id, at)
         self.replica.forget_leader()
-        self._persist()
+        self.persist()
 
-    def _follow_if_new(self, leader_id: int, epoch: int, address: Address | None, now: Ms) -> None:
+    def follow_if_new(self, leader_id: int, epoch: int, address: Address | None, now: Ms) -> None:
         if epoch > self.epoch or self.leader_id is None:
             self._follow(leader_id, epoch, address, now)
         elif address is not None:
@@ -465,11 +365,11 @@ class RaftNode:
 
     def _follow(self, leader_id: int, epoch: int, address: Address | None, now: Ms) -> None:
         self._enter(epoch, leader_id, address)
-        self._become(Role.FOLLOWER, Follower(leader_id, now + self.timing.fetch_timeout))
+        self.become(Role.FOLLOWER, Follower(leader_id, now + self.timing.fetch_timeout))
 
     def _stand(self, now: Ms) -> None:
-        ends_at = now + self._election_delay()
-        self._become(Role.PROSPECTIVE, Voting(ends_at, {self.me.id}))
+        ends_at = now + self.election_delay()
+        self.become(Role.PROSPECTIVE, Voting(ends_at, {self.me.id}))
         if is_majority({self.me.id}, self.voters.ids):
             self._win(now)
 
@@ -478,8 +378,8 @@ class RaftNode:
         if self.role is Role.PROSPECTIVE:
             self._enter(self.epoch + 1)
             self.known.voted = self.me
-            self._persist()
-            self._become(Role.CANDIDATE, Voting(now + self._election_delay(), {self.me.id}))
+            self.persist()
+            self.become(Role.CANDIDATE, Voting(now + self.election_delay(), {self.me.id}))
             if not is_majority({self.me.id}, self.voters.ids):
                 return
         self._lead(now)
@@ -487,7 +387,7 @@ class RaftNode:
     def _lead(self, now: Ms) -> None:
         assert isinstance(self.state, Voting)
         granting = self.state.granted
-        self._become(Role.LEADER, Leader(self.end_offset, now, self.replica.flushed_end))
+        self.become(Role.LEADER, Leader(self.end_offset, now, self.replica.flushed_end))
         self._enter(self.epoch, self.me.id, self.address)
         opening: list[ControlMessage] = [leadership.leader_change(self.me, self.voters, granting)]
         if self.end_offset == 0:
@@ -510,24 +410,24 @@ class RaftNode:
             case Leader():
                 self._resign(now)
             case Resigned():
-                self._detach(self.epoch + 1, now)
+                self.detach(self.epoch + 1, now)
 
     def _give_up(self, now: Ms) -> None:
         """Too few would vote for this node: perhaps they hear a leader, and it will, too, or somebody tells who it is."""
         again_at = now + self._draw(max(1, self.timing.election_backoff_max))
         if self.leader_id is not None:
-            self._become(Role.FOLLOWER, Follower(self.leader_id, again_at))
+            self.become(Role.FOLLOWER, Follower(self.leader_id, again_at))
         else:
-            self._become(Role.UNATTACHED, Unattached(again_at))
+            self.become(Role.UNATTACHED, Unattached(again_at))
 
     def _resign(self, now: Ms) -> None:
         assert isinstance(self.state, Leader)
         others = self.voters.others(self.me.id)
         preferred = leadership.successors(self.state, others)
         unaware = {each.id for each in others}
-        self._become(Role.RESIGNED, Resigned(now + self._election_delay(), preferred, unaware))
+        self.become(Role.RESIGNED, Resigned(now + self.election_delay(), preferred, unaware))
 
-    def _election_delay(self) -> Ms:
+    def election_delay(self) -> Ms:
         timeout = self.timing.election_timeout
         return timeout + self._draw(max(1, timeout))
 
@@ -541,7 +441,7 @@ class RaftNode:
         batch = self.replica.append_control(messages, epoch=self.epoch, timestamp=self._stamp())
         self._ready.append.append(batch)
 
-    def _commit(self, now: Ms) -> None:
+    def commit(self, now: Ms) -> None:
         assert isinstance(self.state, Leader)
         self.replica.high_watermark = leadership.high_watermark(
             self.state, self.me, self.voters, current=self.high_watermark
@@ -552,7 +452,7 @@ class RaftNode:
 
     # What goes out
 
-    def _persist(self) -> None:
+    def persist(self) -> None:
         self._ready.persist = self.known.to_state(self.replica.history)
 
     def _done(self, now: Ms) -> Ready:

@@ -13,7 +13,7 @@ from klamm.base.ids import OffsetAndEpoch
 from klamm.protocol.records.batch import batches, check_crc
 from klamm.protocol.records.control import ControlMessage, control_batch, read_control_messages
 from klamm.protocol.wire import Buffer
-from klamm.raft.ready import Batch
+from klamm.raft.messages import Batch
 from klamm.raft.rules import RaftLog, truncation_point
 from klamm.raft.voters import VoterHistory, VoterRecords
 

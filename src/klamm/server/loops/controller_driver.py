@@ -183,6 +183,9 @@ class ControllerDriver:
             raise ApiError(ErrorCode.NOT_CONTROLLER, "This node is not the active controller.")
         self._move_on()
         decision = operation(self._controller, self._clock.now())
+        if decision.raises_kraft_version:
+            self._raft.raise_kraft_version(validate_only=decision.validate_only)
+            self._decided = self._raft.raft.end_offset
         if decision.records:
             self._append(decision.records)
         self._set_alarm()
@@ -205,6 +208,7 @@ class ControllerDriver:
         last = self._raft.raft.end_offset - 1
         if self._controller.image.offset != last:
             self._controller.image = replace(self._controller.image, offset=last)
+        self._controller.kraft_version = self._raft.kraft_version
 
     def _append(self, records: Sequence[object], *, can_wait: bool = False) -> None:
         """As one batch. Very many take several, in a transaction: a new leader may find some of them, and undoes those."""

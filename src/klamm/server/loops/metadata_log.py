@@ -23,7 +23,7 @@ from klamm.protocol.records.control import read_control_messages
 from klamm.protocol.records.reader import read_records
 from klamm.raft import election_state
 from klamm.raft.election_state import CorruptElectionState, ElectionState
-from klamm.raft.ready import Batch
+from klamm.raft.messages import Batch
 from klamm.raft.voters import VoterRecords
 from klamm.server.quorum.snapshot_files import SnapshotFiles, voters_in
 from klamm.server.storage import BOOTSTRAP, StorageError

@@ -123,9 +123,7 @@ class MetadataQuorum:
 
     @property
     def kraft_version(self) -> int:
-        """1 where the log names its voters, 0 where the settings do. A feature that no metadata record tells of."""
-        version = self._raft.raft.replica.history.records.version
-        return version.kraft_version if version is not None else 0
+        return self._raft.kraft_version
 
     @property
     def has_failed(self) -> bool:

@@ -16,17 +16,18 @@ from typing import Protocol
 
 from klamm.base.clock import Ms
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
+from klamm.raft.membership import from_settings
 from klamm.raft.messages import (
     Answer,
     Fetch,
     FetchAnswer,
     FetchSnapshot,
+    Ready,
     Request,
     Send,
     SnapshotAnswer,
 )
 from klamm.raft.node import RaftNode
-from klamm.raft.ready import Ready
 from klamm.raft.replica import LostCommitted
 from klamm.raft.roles import Follower
 from klamm.raft.voters import VoterSet
@@ -190,6 +191,19 @@ class RaftDriver:
         finally:
             if self._voter_change is change:
                 self._voter_change = None
+
+    @property
+    def kraft_version(self) -> int:
+        """1 where the log names its voters, 0 where the settings do. A feature that no metadata record tells of."""
+        version = self.raft.replica.history.records.version
+        return version.kraft_version if version is not None else 0
+
+    def raise_kraft_version(self, *, validate_only: bool) -> None:
+        """The voters of the settings move into the log. ApiError, and nothing has changed, if they may not."""
+        self._check()
+        voters = from_settings(self.raft, self._clock.monotonic())
+        if not validate_only:
+            self._do(self.raft.move_voters_into_log(voters))
 
     def _tell_changer(self) -> None:
         """Whoever waits for a change of the voters."""
