@@ -184,15 +184,15 @@ def test_one_way_to_begin_a_quorum_excludes_the_others(klamm: Klamm, tmp_path: P
 @pytest.mark.parametrize(
     ("user", "sentence"),
     [
-        ("ann:pear", "is written as"),
+        ("ann:plum", "is written as"),
         ("SCRAM-MD5=[name=ann,password=pear]", "SCRAM-MD5 is not supported"),
         ("SCRAM-SHA-256=[password=pear]", "You must supply 'name'"),
         ("SCRAM-SHA-256=[name=ann]", "one of 'password' or 'saltedpassword'"),
         ("SCRAM-SHA-256=[name=ann,saltedpassword=cGVhcg==]", "'salt' with 'saltedpassword'"),
-        ("SCRAM-SHA-256=[name=ann,password=pear,iterations=1]", "must be >= 4096"),
-        ("SCRAM-SHA-256=[name=ann,password=pear,iterations=x]", "are a number"),
-        ("SCRAM-SHA-256=[name=ann,password=pear,salt=%]", "not base64"),
-        ("SCRAM-SHA-256=[name=ann,password=pear,age=5]", "Unknown --add-scram key: age"),
+        ("SCRAM-SHA-256=[name=ann,password=plum,iterations=1]", "must be >= 4096"),
+        ("SCRAM-SHA-256=[name=ann,password=plum,iterations=x]", "are a number"),
+        ("SCRAM-SHA-256=[name=ann,password=plum,salt=%]", "not base64"),
+        ("SCRAM-SHA-256=[name=ann,password=plum,age=5]", "Unknown --add-scram key: age"),
         ('SCRAM-SHA-256=[name=ann,"]', "key=value"),
     ],
 )
@@ -203,7 +203,7 @@ def test_what_is_no_user_is_told_in_a_sentence(
 
     assert refused.code == 1
     assert sentence in refused.err
-    assert "pear" not in refused.err
+    assert "plum" not in refused.err
 
 
 def test_users_of_the_first_hour_log_in(klamm: Klamm, tmp_path: Path) -> None:
