@@ -15,6 +15,7 @@ INSIDE = (
     "raft",
     "metadata",
     "security",
+    "quota",
     "controller",
     "coordinator",
     "replication",

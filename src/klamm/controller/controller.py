@@ -14,16 +14,8 @@ from klamm.base.clock import Ms, Now
 from klamm.base.principal import KafkaPrincipal
 from klamm.base.settings.broker import Settings, topic_settings
 from klamm.base.settings.describe import Layers
-from klamm.controller import (
-    brokers,
-    configs,
-    delegation_tokens,
-    features,
-    fencing,
-    producer_ids,
-    scram,
-    topics,
-)
+from klamm.controller import brokers, configs, features, fencing, producer_ids, topics
+from klamm.controller.clients import client_quotas, delegation_tokens, scram
 from klamm.controller.decision import Context, Decision, ReplyT
 from klamm.controller.heartbeats import NEVER, Heartbeats
 from klamm.controller.partitions import directories, election, isr, reassignments
@@ -35,6 +27,10 @@ from klamm.metadata.resource_type import ResourceType
 from klamm.protocol.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
+)
+from klamm.protocol.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
 )
 from klamm.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from klamm.protocol.messages.alter_partition import (
@@ -188,6 +184,11 @@ class Controller:
         self, request: ExpireDelegationTokenRequest, requester: KafkaPrincipal, now: Now
     ) -> Decision[ExpireDelegationTokenResponse]:
         return delegation_tokens.expire(self._context(now), request, requester)
+
+    def alter_client_quotas(
+        self, request: AlterClientQuotasRequest, now: Now
+    ) -> Decision[AlterClientQuotasResponse]:
+        return client_quotas.alter(self._context(now), request)
 
     def update_features(
         self, request: UpdateFeaturesRequest, now: Now

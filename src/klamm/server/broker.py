@@ -42,6 +42,7 @@ from klamm.server.metadata.metadata_answers import MetadataAnswers
 from klamm.server.peers.peers import Peers
 from klamm.server.peers.way import way_to_brokers
 from klamm.server.producer_ids import ProducerIds
+from klamm.server.quota.client_quota_manager import ClientQuotaManager
 from klamm.server.replication.alter_partition_manager import AlterPartitionManager
 from klamm.server.replication.waiting import Waiting
 from klamm.server.verification.verifier import TransactionVerifier
@@ -89,6 +90,7 @@ class Broker:
         self.isr_changes = AlterPartitionManager(self)
         self.selects_by_rack = settings.replication.selector_class == RACK_AWARE
         self.metadata_answers = MetadataAnswers()
+        self.quotas = ClientQuotaManager(settings)
         self.producer_ids = ProducerIds(self)
         self.internal_topics = InternalTopics(self)
         self.auto_creation = AutoTopicCreation(self)
@@ -139,6 +141,7 @@ class Broker:
         return broker.epoch if broker is not None and broker.is_active else None
 
     def load(self) -> None:
+        self.quotas.follow(self.image)
         is_current = self.image.offset >= self.quorum.broker_epoch
         loaded = self.replicas.load(self.image, self.clock.now(), is_current=is_current)
         for stray in loaded.strays:
@@ -162,6 +165,7 @@ class Broker:
         now = self.clock.now()
         changed: list[Partition] = []
         self.metadata_answers.follow(delta)
+        self.quotas.follow(image)
         for topic in delta.deleted_topics:
             removed = self.replicas.remove_topic(topic)
             # Nobody may append to what is no longer there, also between two steps.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from klamm.server.api_table import Route, ServedApi
     from klamm.server.broker import Broker
     from klamm.server.controller_context import ControllerContext, NodeContext
+    from klamm.server.quota.request_quota import RequestQuota
 
 
 _HEADER = Struct(">ii")  # size, correlation id
@@ -61,6 +62,7 @@ class Call:
         "now",
         "peer_host",
         "principal",
+        "quota",
         "route",
         "version",
     )
@@ -85,6 +87,8 @@ class Call:
         # In an envelope: those of the client in whose name a broker asks.
         self.principal = connection.principal
         self.peer_host = connection.peer_host
+        # What it is charged for, where clients have quotas.
+        self.quota: RequestQuota | None = None
         self.now = context.clock.now()
 
     @property
@@ -99,6 +103,8 @@ class Call:
 
     def encode(self, body: Message | EncodedBody | LongBody) -> Answer:
         """The whole response frame: size, header, body."""
+        if self.quota is not None:
+            self.quota.settle(self, body)
         flexible = self.route.has_flexible_response_header
         if isinstance(body, LongBody):
             return self._encode_long(body, b"\0" if flexible else b"")

@@ -17,6 +17,7 @@ from klamm.protocol.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
 )
+from klamm.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from klamm.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from klamm.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from klamm.protocol.messages.alter_partition_reassignments import (
@@ -65,6 +66,7 @@ from klamm.protocol.messages.update_features import UpdateFeaturesRequest, Updat
 
 ControllerRequest = (
     AllocateProducerIdsRequest
+    | AlterClientQuotasRequest
     | AlterConfigsRequest
     | AlterPartitionReassignmentsRequest
     | AlterPartitionRequest
@@ -85,6 +87,7 @@ ControllerRequest = (
 # What the controller does with each message.
 OPERATIONS: dict[type, Callable[[Controller, Any, Now], Decision[Any]]] = {
     AllocateProducerIdsRequest: Controller.allocate_producer_ids,
+    AlterClientQuotasRequest: Controller.alter_client_quotas,
     AlterConfigsRequest: Controller.alter_configs,
     AlterPartitionReassignmentsRequest: Controller.alter_partition_reassignments,
     AlterPartitionRequest: Controller.alter_partition,

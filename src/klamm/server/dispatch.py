@@ -17,6 +17,8 @@ from klamm.server.handlers.api_versions import unsupported_version
 from klamm.server.network.connection import Connection
 from klamm.server.network.outgoing import Answer
 from klamm.server.network.pending import PARKED, Parked
+from klamm.server.quota.client_quota_manager import ClientQuotaManager
+from klamm.server.quota.request_quota import RequestQuota
 from klamm.server.straight.commit import StraightCommit
 from klamm.server.straight.fetch import StraightFetch
 from klamm.server.straight.heartbeat import StraightHeartbeat
@@ -53,18 +55,28 @@ class Dispatcher:
         self._straight: dict[int, Straight] = {}
         # Those whose answer may have to wait.
         self._parking: dict[int, StraightCommit] = {}
+        # While clients have any.
+        self._quotas: ClientQuotaManager | None = None
 
     @classmethod
     def of_broker(cls, broker: Broker) -> Self:
         """With the short ways of what clients ask a broker all the time."""
         dispatcher = cls(broker)
-        dispatcher._straight = {
+        straight: dict[int, Straight] = {
             _PRODUCE: StraightProduce(broker),
             _FETCH: StraightFetch(broker),
             _LIST_OFFSETS: StraightListOffsets(broker),
             _HEARTBEAT: StraightHeartbeat(broker),
         }
-        dispatcher._parking = {_OFFSET_COMMIT: StraightCommit(broker)}
+        parking = {_OFFSET_COMMIT: StraightCommit(broker)}
+
+        def follow(has_quotas: bool) -> None:
+            """The short ways charge nobody."""
+            dispatcher._quotas = broker.quotas if has_quotas else None
+            dispatcher._straight = {} if has_quotas else straight
+            dispatcher._parking = {} if has_quotas else parking
+
+        broker.quotas.watch(follow)
         return dispatcher
 
     def dispatch(self, connection: Connection, frame: memoryview) -> Answer | Parked | None:
@@ -91,6 +103,8 @@ class Dispatcher:
             return self._unsupported_version(connection, api, version, correlation_id)
         call = Call(self._context, connection, api, route, version, correlation_id)
         call.client_id, body_at = read_client_id(frame, client_size, route.has_flexible_header)
+        if self._quotas is not None and not api.needs_cluster_action:
+            call.quota = RequestQuota(self._quotas, len(frame), self._context.world.turns.time)
         return self._answer(call, frame, body_at)
 
     def _answer(self, call: Call, frame: memoryview, body_at: int) -> Answer | Parked | None:
@@ -108,6 +122,10 @@ class Dispatcher:
             raise
         except Exception as e:  # noqa: BLE001 - the one place where a bug is turned into an answer
             reply = self._failed(call, request, e)
+        if call.quota is not None:
+            call.quota.handled()
+            if reply is None:
+                call.quota.settle(call, None)
         if reply is None or isinstance(reply, Parked):
             return reply
         if isinstance(reply, CoroutineType):

@@ -63,6 +63,7 @@ class Node:
         self.has_failed = False
         # Hears that the node cannot go on, and should be stopped.
         self.on_end: Callable[[], None] = lambda: None
+        self._shared: Shared
         self.quorum: MetadataQuorum
         self.broker: Broker
         self.cleaner: CleanerLoop
@@ -153,6 +154,9 @@ class Node:
         lifecycle.offline_directories = broker.offline_directories
         broker.on_directory_failed = self._directory_failed
         self.broker = broker
+        self._shared.admission.may_connect = lambda host: broker.quotas.may_connect(
+            host, world.clock.monotonic()
+        )
         broker.load()
         stack.callback(
             lambda: broker.replicas.close(
@@ -229,6 +233,7 @@ class Node:
 
     def _bind(self, stack: AsyncExitStack) -> list[Listener]:
         shared = Shared(limits_of(self._settings.network, self._world.machine), self._world.turns)
+        self._shared = shared
         stack.callback(shared.close)
         advertised = {each.name for each in self._settings.listeners.advertised()}
         controllers = {each.name for each in self._settings.listeners.for_controllers()}

@@ -1,12 +1,12 @@
-"""Quotas and throttles. Only that of moves between directories acts yet."""
+"""Quotas and throttles. Those of clients and of moves between directories act."""
 
 from klamm.base.settings.declare import LONG_MAX, Mode, Setting, accepted, row
 from klamm.base.settings.kinds import Kind
 
 # fmt: off
 ROWS: tuple[Setting, ...] = (
-    accepted("quota.window.num", Kind.INT, 11, at_least=1, doc="Windows over which client quotas are measured."),
-    accepted("quota.window.size.seconds", Kind.INT, 1, at_least=1, doc="Length of a window over which client quotas are measured."),
+    row("quota.window.num", Kind.INT, 11, at_least=1, doc="Windows over which client quotas are measured."),
+    row("quota.window.size.seconds", Kind.INT, 1, at_least=1, doc="Length of a window over which client quotas are measured."),
     accepted("replication.quota.window.num", Kind.INT, 11, at_least=1, doc="Windows over which replication throttles are measured."),
     accepted("replication.quota.window.size.seconds", Kind.INT, 1, at_least=1, doc="Length of a window over which replication throttles are measured."),
     accepted("alter.log.dirs.replication.quota.window.num", Kind.INT, 11, at_least=1, doc="Windows over which moves between data directories are measured."),

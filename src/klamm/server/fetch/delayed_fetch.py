@@ -59,6 +59,9 @@ class DelayedFetch:
         self._context = context
         self._isolation = request.isolation_level
         self._max_bytes = min(request.max_bytes, call.broker.settings.network.fetch_max_bytes)
+        if call.quota is not None and (most := call.quota.most_fetched(call)) is not None:
+            # More than that would only mean a longer silence.
+            self._max_bytes = min(self._max_bytes, most)
         self._min_bytes = min(request.min_bytes, self._max_bytes)
         # Of a client that would rather read from a replica near it.
         self._rack = request.rack_id if call.broker.selects_by_rack else ""

@@ -50,6 +50,8 @@ def handle(request: FetchRequest, call: Call) -> EncodedBody | LongBody | Parked
     except ApiError as e:
         return encode_fetch_response(call.version, error=e.code, session_id=0, results=())
     if replica_id >= 0:
+        # Nodes of the cluster have no quota as clients.
+        call.quota = None
         backlog = backlog_of(broker, context, replica_id, asked, forgotten)
         backlog.fetched_at = call.now.monotonic
         fetch = ReplicaFetch(call, context, request, backlog, replica.replica_epoch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from klamm.server.network.limits import Limits
 
@@ -11,7 +12,7 @@ _FULL_SECONDS = 0.1
 
 
 class Admission:
-    __slots__ = ("_connections", "_credit", "_credit_at", "_limits", "_total")
+    __slots__ = ("_connections", "_credit", "_credit_at", "_limits", "_total", "may_connect")
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -19,6 +20,8 @@ class Admission:
         self._total = 0
         self._credit = float(max(1, limits.max_connection_rate))
         self._credit_at = 0.0
+        # Whether an address has not come too often; its quota says so.
+        self.may_connect: Callable[[str], bool] = lambda _: True
 
     def __len__(self) -> int:
         return self._total

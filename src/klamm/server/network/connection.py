@@ -22,7 +22,7 @@ from klamm.server.network.buffers import PartialFrame
 from klamm.server.network.limits import LARGE_READ, LEAST_PROGRESS, READ_AT_ONCE
 from klamm.server.network.outgoing import Answer, Outgoing
 from klamm.server.network.pending import Parked, Pending
-from klamm.server.network.reasons import CHOKED, CLOSING, PIPELINED, SENDING, SHORT, WAITING
+from klamm.server.network.reasons import CHOKED, CLOSING, MUTED, PIPELINED, SENDING, SHORT, WAITING
 from klamm.server.network.shared import Shared
 from klamm.server.world.ports import Arrival
 
@@ -46,6 +46,7 @@ class Connection(Outgoing):
         "_has_asked",
         "_held",
         "_max_size",
+        "_muted",
         "_parked_cost",
         "_partial",
         "_streak",
@@ -74,6 +75,7 @@ class Connection(Outgoing):
         self.on_lost: Callable[[], None] | None = None
         self.principal = ANONYMOUS
         self.login: Login | None = None
+        self._muted: asyncio.TimerHandle | None = None
         self.last_active = self._moved_at
         self.peer_host = intern(arrival.host)
         self.local_host = ""
@@ -199,6 +201,17 @@ class Connection(Outgoing):
         """Pay, until `finish`, for a request that has to wait even if memory is short."""
         self._parked_cost += cost
         self._charge(cost)
+
+    def mute(self, seconds: float) -> None:
+        """Read nothing of it for so long."""
+        self._block(MUTED)
+        if self._muted is not None:
+            self._muted.cancel()
+        self._muted = asyncio.get_running_loop().call_later(seconds, self._unmute)
+
+    def _unmute(self) -> None:
+        self._muted = None
+        self._unblock(MUTED)
 
     def ask_who(self, login: Login) -> None:
         """Handle nothing but the login, in small frames, until `admit`."""
@@ -405,6 +418,8 @@ class Connection(Outgoing):
 
     def _let_go(self) -> None:
         """Give back all memory; nothing will be read or sent any more."""
+        if self._muted is not None:
+            self._muted.cancel()
         partial, self._partial = self._partial, None
         if partial is not None:
             self._buffers.give_back(partial)

@@ -108,7 +108,10 @@ class Listener:
                 self.complain("cannot accept connections", self.name, str(e))
                 self._pause_accepting(_NO_DESCRIPTOR_SECONDS)
                 return
-            if admission.enter(arrival.host):
+            if not admission.may_connect(arrival.host):
+                self.complain("refused a connection", arrival.host, "connection_creation_rate")
+                arrival.close()
+            elif admission.enter(arrival.host):
                 adoption = self._loop.create_task(self._adopt(arrival))
                 self._adoptions[adoption] = None
                 adoption.add_done_callback(self._adoptions.pop)

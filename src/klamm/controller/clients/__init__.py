@@ -1,0 +1,1 @@
+"""What the cluster knows of its clients: passwords, tokens, quotas."""

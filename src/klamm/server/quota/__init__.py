@@ -1,0 +1,1 @@
+"""Quotas of clients: what is charged for an answer, and who is muted for how long."""
