@@ -74,13 +74,21 @@ class AlterPartitionManager:
         )
         self._wishes[partition.topic_id, partition.name.partition] = partition, proposal
         if self._sending is None:
-            self._sending = asyncio.get_running_loop().create_task(self._send())
-            self._sending.add_done_callback(self._sent)
+            self._begin()
+
+    def _begin(self) -> None:
+        self._sending = asyncio.get_running_loop().create_task(self._send())
+        self._sending.add_done_callback(self._sent)
 
     def _sent(self, task: asyncio.Task[None]) -> None:
         self._sending = None
-        if not task.cancelled() and (error := task.exception()) is not None:
+        if task.cancelled():
+            return
+        if (error := task.exception()) is not None:
             log.error("wishes about ISRs were not sent", exc_info=error)
+        # The task had ended already, and this was not called yet: somebody wished in between.
+        if self._wishes:
+            self._begin()
 
     async def _send(self) -> None:
         while self._wishes:
