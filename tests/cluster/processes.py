@@ -1,6 +1,8 @@
 """A cluster of real processes on this machine, and a client that writes down what it was promised."""
 
 import asyncio
+import shutil
+import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -11,6 +13,7 @@ from typing import Any, TypeVar
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
 
 from klamm.base.errors import ApiError
+from klamm.cli.app import main as klamm
 from klamm.cli.cluster.local import HOST, LocalCluster
 from klamm.cli.cluster.ports import free_ports
 from klamm.client import Admin
@@ -90,6 +93,23 @@ class RealCluster:
         for node in self.local.nodes:
             self.local.signal(node, SIGCONT)
         self.local.destroy()
+
+    def replace_disk(self, node: int) -> None:
+        """It is forgotten, and its directory is a new one: when it starts, it comes for the first time."""
+        home = self.local.node(node)
+        self.stop(node)
+        self.asks(lambda admin: admin.unregister_broker(node))
+        shutil.rmtree(home.data)
+        prepared = ["--cluster-id", self.local.cluster_id, "--config", str(home.config)]
+        assert klamm(["storage", "format", *prepared]) == 0
+
+    def restore(self) -> None:
+        """All of them run, and no topic of a test is there."""
+        for node in list(self._paused):
+            self.resume(node)
+        self.start()
+        for topic in self.asks(lambda admin: admin.topics.list()):
+            self.asks(lambda admin, name=topic.name: admin.topics.delete(name))
 
     def log_of(self, node: int) -> str:
         return self.local.node(node).log.read_text(errors="replace")
@@ -173,6 +193,27 @@ def until(look: Callable[[], T | None], *, seconds: float = 30.0) -> T:
         return found
 
     return eventually(attempt, seconds=seconds)
+
+
+class Load:
+    """Somebody writes all the time."""
+
+    def __init__(self, ledger: "Ledger") -> None:
+        self._ledger = ledger
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        while not self._is_over.wait(0.005):
+            self._ledger.send()
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+        assert self._ledger.flush() == 0
 
 
 class Ledger:

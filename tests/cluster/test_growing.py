@@ -1,35 +1,12 @@
 """Clusters that grow and shrink without an outage: brokers come, take over partitions, are drained and go."""
 
-import threading
-
 import pytest
 
 from cluster.conftest import MakeCluster
-from cluster.processes import Ledger, RealCluster, until
+from cluster.processes import Ledger, Load, RealCluster, until
 from klamm.base.ids import TopicPartition
 
 pytestmark = pytest.mark.cluster
-
-
-class Load:
-    """Somebody writes all the time."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-
-    def _run(self) -> None:
-        while not self._is_over.wait(0.005):
-            self._ledger.send()
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._is_over.set()
-        self._thread.join()
-        assert self._ledger.flush() == 0
 
 
 def move(cluster: RealCluster, *replicas: int) -> None:
@@ -55,6 +32,25 @@ def test_partitions_move_to_other_brokers_while_they_are_written_to(
     assert not ledger.refused
     assert len(ledger.acknowledged) > 500
     assert cluster.leader("topic") in (4, 2)
+    ledger.check()
+
+
+def test_a_new_broker_joins_and_takes_partitions_over_while_they_are_written_to(
+    make_cluster: MakeCluster,
+) -> None:
+    """Its directory is empty: it has never been part of the cluster."""
+    cluster = make_cluster(roles="xbbb", settings={"auto.leader.rebalance.enable": "false"})
+    cluster.create_topic("topic", placed=[[1, 2, 3]], min_insync_replicas=2)
+    cluster.replace_disk(4)
+    ledger = Ledger(cluster, "topic")
+    ledger.write(200)
+
+    with Load(ledger):
+        cluster.start(4)
+        move(cluster, 4, 2, 3)
+
+    assert not ledger.refused
+    assert cluster.leader("topic") in (2, 3, 4)
     ledger.check()
 
 
