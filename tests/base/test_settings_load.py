@@ -161,12 +161,12 @@ def test_keys_of_listeners_and_plugins_are_accepted() -> None:
 
 def test_settings_without_effect_can_be_told() -> None:
     settings = load(
-        properties("num.io.threads=4\nnum.partitions=3\nauthorizer.class.name=x\nrsm.config.a=1")
+        properties("num.io.threads=4\nnum.partitions=3\nsecurity.providers=x\nrsm.config.a=1")
     )
 
     assert set(settings.without_effect()) == {
         "num.io.threads",
-        "authorizer.class.name",
+        "security.providers",
         "rsm.config.a",
     }
 
@@ -252,6 +252,8 @@ def test_every_theme_is_a_group_of_the_settings() -> None:
         "replication",
         "group",
         "transaction",
+        "authorization",
+        "standard_authorizer",
         "topic_defaults",
         "static",
     }

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 from klamm.base.errors import ErrorCode
-from klamm.base.settings import client_metrics, group_overrides, quotas, security
+from klamm.base.settings import client_metrics, group_overrides, quotas
 from klamm.base.settings.broker import ALONE
 from klamm.base.settings.declare import LONG_MAX, Setting
 from klamm.base.settings.kinds import Kind
-from klamm.base.settings.table import THEMES
+from klamm.base.settings.table import AUTHORIZER, THEMES
 from klamm.base.settings.topic import TOPIC
 
 _CONFIG_HEAD = """\
@@ -54,7 +54,7 @@ def render_config() -> str:
     parts += [_OURS_HEAD + _table(own)]
     parts += [
         _chapter("Only while the broker runs", quotas.DYNAMIC_ONLY),
-        _chapter("Of the authorizer", security.AUTHORIZER),
+        _chapter("Of the authorizer", AUTHORIZER.values()),
         _chapter("Group settings", group_overrides.ROWS, change=False),
         _chapter("Client metrics settings", client_metrics.ROWS, change=False),
     ]

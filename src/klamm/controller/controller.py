@@ -15,7 +15,7 @@ from klamm.base.principal import KafkaPrincipal
 from klamm.base.settings.broker import Settings, topic_settings
 from klamm.base.settings.describe import Layers
 from klamm.controller import brokers, configs, features, fencing, producer_ids, topics
-from klamm.controller.clients import client_quotas, delegation_tokens, scram
+from klamm.controller.clients import acls, client_quotas, delegation_tokens, scram
 from klamm.controller.decision import Context, Decision, ReplyT
 from klamm.controller.heartbeats import NEVER, Heartbeats
 from klamm.controller.partitions import directories, election, isr, reassignments
@@ -61,6 +61,7 @@ from klamm.protocol.messages.controller_registration import (
     ControllerRegistrationRequest,
     ControllerRegistrationResponse,
 )
+from klamm.protocol.messages.create_acls import CreateAclsRequest, CreateAclsResponse
 from klamm.protocol.messages.create_delegation_token import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
@@ -70,6 +71,7 @@ from klamm.protocol.messages.create_partitions import (
     CreatePartitionsResponse,
 )
 from klamm.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from klamm.protocol.messages.delete_acls import DeleteAclsRequest, DeleteAclsResponse
 from klamm.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from klamm.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 from klamm.protocol.messages.expire_delegation_token import (
@@ -189,6 +191,12 @@ class Controller:
         self, request: AlterClientQuotasRequest, now: Now
     ) -> Decision[AlterClientQuotasResponse]:
         return client_quotas.alter(self._context(now), request)
+
+    def create_acls(self, request: CreateAclsRequest, now: Now) -> Decision[CreateAclsResponse]:
+        return acls.create(self._context(now), request)
+
+    def delete_acls(self, request: DeleteAclsRequest, now: Now) -> Decision[DeleteAclsResponse]:
+        return acls.delete(self._context(now), request)
 
     def update_features(
         self, request: UpdateFeaturesRequest, now: Now

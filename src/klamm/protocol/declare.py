@@ -14,6 +14,7 @@ not import annotations from __future__.
 
 import types
 from collections.abc import Callable
+from copy import copy
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, dataclass_transform, get_args
 
 from klamm.base.ids import Uuid
@@ -129,6 +130,14 @@ class Schema:
 
     def is_flexible(self, version: int) -> bool:
         return self.flexible_since is not None and version >= self.flexible_since
+
+
+def altered(original: T, **values: Any) -> T:
+    """The same message with other values in some of its fields."""
+    made = copy(original)
+    for name, value in values.items():
+        setattr(made, name, value)
+    return made
 
 
 def schema_of(cls: type) -> Schema:

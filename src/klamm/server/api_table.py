@@ -47,6 +47,9 @@ BROKER = (
     "end_txn",
     "write_txn_markers",
     "txn_offset_commit",
+    "describe_acls",
+    "create_acls",
+    "delete_acls",
     "describe_configs",
     "alter_configs",
     "alter_replica_log_dirs",
@@ -88,6 +91,9 @@ CONTROLLER = (
     "api_versions",
     "create_topics",
     "delete_topics",
+    "describe_acls",
+    "create_acls",
+    "delete_acls",
     "describe_configs",
     "alter_configs",
     "sasl_authenticate",
@@ -164,7 +170,6 @@ CLUSTER_ACTION = frozenset(
         "fetch_snapshot",
         "update_raft_voter",
         "vote",
-        "write_txn_markers",
     }
 )
 

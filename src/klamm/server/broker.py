@@ -21,6 +21,7 @@ from klamm.replication.partition import Partition
 from klamm.replication.replica_selector import RACK_AWARE
 from klamm.replication.replicas import Change, Replicas
 from klamm.server.api_table import BROKER, served
+from klamm.server.authorization.authorization import Authorization
 from klamm.server.controller_port import ControllerPort
 from klamm.server.coordination.coordinators import group_coordinator, transaction_coordinator
 from klamm.server.coordination.internal_topics import (
@@ -60,11 +61,13 @@ class Broker:
         world: World,
         quorum: MetadataQuorum,
         directories: Sequence[LogDirectory],
+        authorization: Authorization | None = None,
     ) -> None:
         self.settings = settings
         self.world = world
         self.clock = world.clock
         self.quorum = quorum
+        self.authorization = authorization
         self.controller: ControllerPort = quorum.controller
         self.node_id = settings.node.node_id
         self.flusher = Flusher(world.workers, self._log_failed)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Generator
+from collections.abc import Collection, Coroutine, Generator, Iterable
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from klamm.base.acl import CLUSTER_NAME, AclResourceType
+from klamm.base.errors import ApiError, ErrorCode
 from klamm.protocol.compile import encoder
+from klamm.server.authorization.operations import all_operations
+from klamm.server.authorization.rights import DESCRIBE_CLUSTER, Right
 from klamm.server.controller_port import Origin
 from klamm.server.network.connection import Connection
 from klamm.server.network.long_answer import LongAnswer, Unread
@@ -52,6 +56,11 @@ class LongBody:
         self.parts = parts
 
 
+def cluster_operations(call: Call) -> int:
+    """What a client may do with the cluster, if it may know it."""
+    return call.operations(AclResourceType.CLUSTER) if call.may(DESCRIBE_CLUSTER) else 0
+
+
 class Call:
     __slots__ = (
         "api",
@@ -95,6 +104,46 @@ class Call:
     def context(self) -> NodeContext:
         """What a broker and a controller have in common."""
         return self.broker
+
+    # -- may they ---------------------------------------------------------------------------------------------------
+
+    def may(self, right: Right, name: str = CLUSTER_NAME, *, quietly: bool = False) -> bool:
+        """`quietly`: that it is denied is nobody's fault, as when one of two rights is enough."""
+        authorization = self.broker.authorization
+        return authorization is None or authorization.allows(self, right, name, quietly=quietly)
+
+    def require(self, right: Right, name: str = CLUSTER_NAME) -> None:
+        """Raises the error that goes with the right."""
+        if not self.may(right, name):
+            raise ApiError(right.error)
+
+    def require_authorizer(self) -> None:
+        """There are rules only where somebody keeps them."""
+        if self.broker.authorization is None:
+            raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
+
+    def may_any(self, right: Right) -> bool:
+        """Whether there is any resource of the kind with which it may be done."""
+        authorization = self.broker.authorization
+        return authorization is None or authorization.allows_any(self, right)
+
+    def denied(
+        self, right: Right, names: Iterable[str], *, quietly: bool = False
+    ) -> Collection[str]:
+        """Those of the names that the right is missing for."""
+        authorization = self.broker.authorization
+        if authorization is None:
+            return ()
+        return authorization.denied(self, right, names, quietly=quietly)
+
+    def operations(self, resource_type: AclResourceType, name: str = CLUSTER_NAME) -> int:
+        """The bit field of all that may be done with a resource."""
+        authorization = self.broker.authorization
+        if authorization is None:
+            return all_operations(resource_type)
+        return authorization.operations(self, resource_type, name)
+
+    # -- answers ----------------------------------------------------------------------------------------------------
 
     async def forward(self, request: object) -> Any:
         """Ask the active controller in the name of the client that called."""

@@ -13,6 +13,7 @@ from klamm.base.clock import Clock
 from klamm.base.settings.broker import Settings
 from klamm.metadata.image import ClusterImage
 from klamm.server.api_table import CONTROLLER, CONTROLLER_MODULES, ServedApi, served
+from klamm.server.authorization.authorization import Authorization
 from klamm.server.controller_port import ControllerPort
 from klamm.server.heavy.turns import HeavyRequests
 from klamm.server.peers.broker_watch import BrokerWatch
@@ -34,6 +35,8 @@ class NodeContext(Protocol):
     controller: ControllerPort
     heavy: HeavyRequests
     tasks: dict[asyncio.Task[None], None]
+    # None: everybody may do everything.
+    authorization: Authorization | None
     # What is served on the listeners of this context.
     apis: dict[int, ServedApi]
 
@@ -42,12 +45,20 @@ class NodeContext(Protocol):
 
 
 class ControllerContext:
-    def __init__(self, settings: Settings, *, world: World, quorum: MetadataQuorum) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        world: World,
+        quorum: MetadataQuorum,
+        authorization: Authorization | None = None,
+    ) -> None:
         self.settings = settings
         self.world = world
         self.clock = world.clock
         self.node_id = settings.node.node_id
         self.quorum = quorum
+        self.authorization = authorization
         self.controller: ControllerPort = quorum.driver
         self.heavy = HeavyRequests(world.turns)
         # In the order in which they began.

@@ -40,12 +40,14 @@ from klamm.protocol.messages.controller_registration import (
     ControllerRegistrationRequest,
     ControllerRegistrationResponse,
 )
+from klamm.protocol.messages.create_acls import CreateAclsRequest
 from klamm.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from klamm.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
 )
 from klamm.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from klamm.protocol.messages.delete_acls import DeleteAclsRequest
 from klamm.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from klamm.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 from klamm.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
@@ -75,8 +77,10 @@ ControllerRequest = (
     | BrokerHeartbeatRequest
     | BrokerRegistrationRequest
     | ControllerRegistrationRequest
+    | CreateAclsRequest
     | CreatePartitionsRequest
     | CreateTopicsRequest
+    | DeleteAclsRequest
     | DeleteTopicsRequest
     | ElectLeadersRequest
     | IncrementalAlterConfigsRequest
@@ -96,8 +100,10 @@ OPERATIONS: dict[type, Callable[[Controller, Any, Now], Decision[Any]]] = {
     BrokerHeartbeatRequest: Controller.heartbeat,
     BrokerRegistrationRequest: Controller.register_broker,
     ControllerRegistrationRequest: Controller.register_controller,
+    CreateAclsRequest: Controller.create_acls,
     CreatePartitionsRequest: Controller.create_partitions,
     CreateTopicsRequest: Controller.create_topics,
+    DeleteAclsRequest: Controller.delete_acls,
     DeleteTopicsRequest: Controller.delete_topics,
     ElectLeadersRequest: Controller.elect_leaders,
     IncrementalAlterConfigsRequest: Controller.incremental_alter_configs,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
 from klamm.protocol.wire import OBJECT_ROOM, skip_tags
 from klamm.server.api_table import ServedApi
+from klamm.server.authorization.rights import CLUSTER_ACTION
 from klamm.server.call import Call, Later
 from klamm.server.handlers.api_versions import unsupported_version
 from klamm.server.network.connection import Connection
@@ -41,7 +42,9 @@ _HEARTBEAT = 12
 _API_VERSIONS = 18
 
 
-Straight = StraightProduce | StraightFetch | StraightListOffsets | StraightHeartbeat
+Straight = (
+    StraightProduce | StraightFetch | StraightListOffsets | StraightHeartbeat | StraightCommit
+)
 
 
 class Dispatcher:
@@ -53,8 +56,6 @@ class Dispatcher:
         self._tasks = context.tasks
         self._heavy = context.heavy
         self._straight: dict[int, Straight] = {}
-        # Those whose answer may have to wait.
-        self._parking: dict[int, StraightCommit] = {}
         # While clients have any.
         self._quotas: ClientQuotaManager | None = None
 
@@ -66,15 +67,14 @@ class Dispatcher:
             _PRODUCE: StraightProduce(broker),
             _FETCH: StraightFetch(broker),
             _LIST_OFFSETS: StraightListOffsets(broker),
+            _OFFSET_COMMIT: StraightCommit(broker),
             _HEARTBEAT: StraightHeartbeat(broker),
         }
-        parking = {_OFFSET_COMMIT: StraightCommit(broker)}
 
         def follow(has_quotas: bool) -> None:
             """The short ways charge nobody."""
             dispatcher._quotas = broker.quotas if has_quotas else None
             dispatcher._straight = {} if has_quotas else straight
-            dispatcher._parking = {} if has_quotas else parking
 
         broker.quotas.watch(follow)
         return dispatcher
@@ -86,13 +86,9 @@ class Dispatcher:
             raise CorruptFrame(f"{len(frame)} bytes cannot hold a request header") from None
         straight = self._straight.get(key)
         if straight is not None:
-            answer = straight.answer(frame, version, correlation_id, client_size)
+            answer = straight.answer(connection, frame, version, correlation_id, client_size)
             if answer is not None:
                 return answer
-        elif (parking := self._parking.get(key)) is not None:
-            reply = parking.answer(connection, frame, version, correlation_id, client_size)
-            if reply is not None:
-                return reply
         api = self._apis.get(key)
         if api is None:
             raise CorruptFrame(
@@ -114,6 +110,8 @@ class Dispatcher:
             frame = memoryview(bytes(frame))
         request, _ = route.decode(frame, body_at)
         try:
+            if call.api.needs_cluster_action:
+                call.require(CLUSTER_ACTION)
             reply = route.handle(request, call)
             # The classes themselves: to ask the abstract ones costs several times as much, on every request.
             if isinstance(reply, GeneratorType):

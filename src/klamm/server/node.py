@@ -15,6 +15,14 @@ from klamm.base.settings.listeners import Listener as ListenerAddress
 from klamm.base.settings.listeners import SecurityProtocol
 from klamm.log.checkpoints import BadCheckpoint
 from klamm.metadata.image import ClusterImage, Endpoint
+from klamm.server.authorization.audit import Audit
+from klamm.server.authorization.audit_sinks import open_audit
+from klamm.server.authorization.authorization import Authorization
+from klamm.server.authorization.plugins import (
+    UnknownPlugin,
+    make_authorizer,
+    make_principal_builder,
+)
 from klamm.server.broker import Broker
 from klamm.server.broker_lifecycle import BrokerLifecycle, CannotJoin
 from klamm.server.certificates import ListenerCertificates
@@ -64,6 +72,8 @@ class Node:
         # Hears that the node cannot go on, and should be stopped.
         self.on_end: Callable[[], None] = lambda: None
         self._shared: Shared
+        self._audit: Audit | None = None
+        self._authorization: Authorization | None = None
         self.quorum: MetadataQuorum
         self.broker: Broker
         self.cleaner: CleanerLoop
@@ -102,8 +112,10 @@ class Node:
             on_failure=self._metadata_failed,
         )
         stack.push_async_callback(quorum.close)
+        self._authorize(stack, listeners)
         await quorum.start()
         self._follow_certificates(stack, quorum)
+        self._follow_acls(quorum)
         if settings.node.is_controller:
             await self._serve_controllers(stack, quorum, for_controllers)
             request = controller_request(data, endpoints=endpoints, chance=world.chance)
@@ -116,10 +128,31 @@ class Node:
             await self._serve_clients(stack, quorum, for_clients, data)
         self.ready = self._ready(listeners, data)
 
+    def _authorize(self, stack: AsyncExitStack, listeners: Sequence[Listener]) -> None:
+        """Who may do what, if anybody asks; and the book of it."""
+        try:
+            self._audit = open_audit(self._world, self._settings, stack)
+            authorizer = make_authorizer(self._settings)
+            builder = make_principal_builder(self._settings)
+        except UnknownPlugin as e:
+            raise CannotStart(str(e)) from e
+        for listener in listeners:
+            listener.principal_builder, listener.audit = builder, self._audit
+        if authorizer is not None:
+            self._authorization = Authorization(authorizer, self._audit)
+
+    def _follow_acls(self, quorum: MetadataQuorum) -> None:
+        authorization = self._authorization
+        if authorization is not None:
+            quorum.on_change(authorization.follow)
+            quorum.on_caught_up = lambda: authorization.load(quorum.image)
+
     async def _serve_controllers(
         self, stack: AsyncExitStack, quorum: MetadataQuorum, listeners: Sequence[Listener]
     ) -> None:
-        context = ControllerContext(self._settings, world=self._world, quorum=quorum)
+        context = ControllerContext(
+            self._settings, world=self._world, quorum=quorum, authorization=self._authorization
+        )
         stack.push_async_callback(context.close)
         for listener in listeners:
             listener.on_closed = context.brokers.closed
@@ -150,6 +183,7 @@ class Node:
             world=world,
             quorum=quorum,
             directories=[LogDirectory(world.disk, each.path, each.id) for each in data.all],
+            authorization=self._authorization,
         )
         lifecycle.offline_directories = broker.offline_directories
         broker.on_directory_failed = self._directory_failed
@@ -158,6 +192,8 @@ class Node:
             host, world.clock.monotonic()
         )
         broker.load()
+        if self._authorization is not None:
+            self._authorization.load(quorum.image)
         stack.callback(
             lambda: broker.replicas.close(
                 now=world.clock.wall(),

@@ -22,6 +22,8 @@ from server.wire_client import WireClient, request_frame
 
 _CLIENT = "wire"
 _HEADER_SIZE = 10
+# Nothing has to wait on a single node, and nobody is asked for rights.
+NOBODY = cast(Connection, None)
 _TRIES = 5_000
 # Lengths, counts and tags as they may stand in any place.
 _BYTES = (0, 1, 2, 3, 5, 16, 126, 127, 128, 255)
@@ -53,10 +55,8 @@ def test_damaged_commit_is_left_to_the_handler(
 
     def answers() -> set[object]:
         path = StraightCommit(node.node.broker)
-        # Nothing has to wait on a single node.
-        nobody = cast(Connection, None)
         return {
-            path.answer(nobody, damaged(frame, chance), version, 7, len(_CLIENT))
+            path.answer(NOBODY, damaged(frame, chance), version, 7, len(_CLIENT))
             for _ in range(_TRIES)
         }
 
@@ -76,7 +76,8 @@ def test_damaged_produce_to_several_partitions_is_left_to_the_handler_or_refused
     def answers() -> list[object]:
         path = StraightProduce(node.node.broker)
         return [
-            path.answer(damaged(frame, chance), version, 7, len(_CLIENT)) for _ in range(_TRIES)
+            path.answer(NOBODY, damaged(frame, chance), version, 7, len(_CLIENT))
+            for _ in range(_TRIES)
         ]
 
     straight = [answer for answer in node.call(answers) if answer is not None]
@@ -95,7 +96,8 @@ def test_damaged_heartbeat_is_left_to_the_handler(node: RunningNode, version: in
     def answers() -> set[object]:
         path = StraightHeartbeat(node.node.broker)
         return {
-            path.answer(damaged(frame, chance), version, 7, len(_CLIENT)) for _ in range(_TRIES)
+            path.answer(NOBODY, damaged(frame, chance), version, 7, len(_CLIENT))
+            for _ in range(_TRIES)
         }
 
     assert node.call(answers) == {None}

@@ -1,6 +1,7 @@
 """The straight path for fetches answers exactly what the handler would, byte for byte."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -46,10 +47,8 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> list[Answer | None]:
     seen: list[Answer | None] = []
     answer = StraightFetch.answer
 
-    def watched(
-        self: StraightFetch, frame: memoryview, version: int, correlation_id: int, size: int
-    ) -> Answer | None:
-        seen.append(answer(self, frame, version, correlation_id, size))
+    def watched(*arguments: Any) -> Answer | None:
+        seen.append(answer(*arguments))
         return seen[-1]
 
     monkeypatch.setattr(StraightFetch, "answer", watched)

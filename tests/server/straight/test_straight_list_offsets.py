@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from typing import Any, cast
 
 import pytest
 
@@ -10,6 +11,7 @@ from klamm.protocol.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
+from klamm.server.network.connection import Connection
 from klamm.server.network.outgoing import Answer
 from klamm.server.straight.list_offsets import StraightListOffsets
 from server.asking import EARLIEST, LATEST, NO_TOPIC, Topic, append, offset_at
@@ -36,10 +38,8 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> list[Answer | None]:
     seen: list[Answer | None] = []
     answer = StraightListOffsets.answer
 
-    def watched(
-        self: StraightListOffsets, frame: memoryview, version: int, correlation_id: int, size: int
-    ) -> Answer | None:
-        seen.append(answer(self, frame, version, correlation_id, size))
+    def watched(*arguments: Any) -> Answer | None:
+        seen.append(answer(*arguments))
         return seen[-1]
 
     monkeypatch.setattr(StraightListOffsets, "answer", watched)
@@ -149,11 +149,17 @@ def test_damaged_question_never_fails(client: WireClient, filled: Topic, version
         for _ in range(chance.randrange(3)):
             if len(data) > 10:
                 data[chance.randrange(10, len(data))] = chance.choice((0, 1, 2, 127, 128, 255))
-        assert path.answer(memoryview(data), version, 7, len("wire")) is None
+        assert path.answer(NOBODY, memoryview(data), version, 7, len("wire")) is None
+
+
+# Whose rights nobody asks for.
+NOBODY = cast(Connection, None)
 
 
 class _Nowhere:
     """A broker without a partition."""
+
+    authorization = None
 
     def __init__(self) -> None:
         self.replicas = self

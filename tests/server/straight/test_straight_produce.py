@@ -39,10 +39,8 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> list[Answer | None]:
     seen: list[Answer | None] = []
     answer = StraightProduce.answer
 
-    def watched(
-        self: StraightProduce, frame: memoryview, version: int, correlation_id: int, size: int
-    ) -> Answer | None:
-        seen.append(answer(self, frame, version, correlation_id, size))
+    def watched(*arguments: Any) -> Answer | None:
+        seen.append(answer(*arguments))
         return seen[-1]
 
     monkeypatch.setattr(StraightProduce, "answer", watched)

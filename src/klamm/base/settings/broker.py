@@ -4,6 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from klamm.base.settings.authorization import (
+    AuthorizationSettings,
+    StandardAuthorizerSettings,
+)
 from klamm.base.settings.declare import read_theme
 from klamm.base.settings.group import GroupSettings
 from klamm.base.settings.kinds import Value
@@ -46,6 +50,8 @@ class Settings:
     replication: ReplicationSettings
     group: GroupSettings
     transaction: TransactionSettings
+    authorization: AuthorizationSettings
+    standard_authorizer: StandardAuthorizerSettings
     # What a topic gets that sets nothing for itself.
     topic_defaults: TopicSettings
     # What was set, by name, as it was written: the rest is default.
@@ -85,6 +91,8 @@ def build_settings(texts: Mapping[str, str] = NOTHING) -> Settings:
         replication=read_theme(ReplicationSettings, texts),
         group=read_theme(GroupSettings, texts),
         transaction=read_theme(TransactionSettings, texts),
+        authorization=read_theme(AuthorizationSettings, texts),
+        standard_authorizer=read_theme(StandardAuthorizerSettings, texts),
         topic_defaults=topic_defaults(texts),
         static=MappingProxyType(texts),
     )

@@ -5,8 +5,6 @@ from klamm.base.settings.kinds import Kind
 
 # fmt: off
 ROWS: tuple[Setting, ...] = (
-    accepted("authorizer.class.name", Kind.STRING, "", doc="Java class that decides who may do what."),
-    accepted("principal.builder.class", Kind.CLASS, "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder", mode=Mode.PER_BROKER, doc="Java class that names the user of a connection."),
     accepted("security.providers", Kind.STRING, None, doc="Java classes that add security algorithms."),
     row("connections.max.reauth.ms", Kind.LONG, 0, doc="Time after which a SASL client must log in again; 0 for never."),
     accepted("ssl.provider", Kind.STRING, None, mode=Mode.PER_BROKER, doc="Java provider of TLS."),
@@ -18,13 +16,5 @@ ROWS: tuple[Setting, ...] = (
     row("delegation.token.max.lifetime.ms", Kind.LONG, 604_800_000, at_least=1, doc="Longest life of a delegation token, renewals included."),
     row("delegation.token.expiry.time.ms", Kind.LONG, 86_400_000, at_least=1, doc="Time after which a delegation token must be renewed."),
     row("delegation.token.expiry.check.interval.ms", Kind.LONG, 3_600_000, at_least=1, doc="Time between two looks for expired delegation tokens."),
-)
-# fmt: on
-
-# Read by Kafka's authorizer, which is a plug-in there: accepted in a config file, shown to nobody.
-# fmt: off
-AUTHORIZER: tuple[Setting, ...] = (
-    accepted("super.users", Kind.STRING, None, doc="Users who may do everything, as `User:name` separated by semicolons."),
-    accepted("allow.everyone.if.no.acl.found", Kind.BOOLEAN, False, doc="Allow what no ACL speaks of."),
 )
 # fmt: on

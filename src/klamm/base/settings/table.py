@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from klamm.base.settings import (
+    authorization,
     cleaner,
     client_metrics,
     group,
@@ -44,7 +45,8 @@ THEMES: Mapping[str, tuple[Setting, ...]] = MappingProxyType(
         "Groups": (*settings_of(group.GroupSettings).values(), *group.ROWS),
         "Share groups": share.ROWS,
         "Transactions": (*settings_of(transaction.TransactionSettings).values(), *transaction.ROWS),
-        "TLS and authorization": (*settings_of(ssl.SslSettings).values(), *security.ROWS),
+        "Authorization": tuple(settings_of(authorization.AuthorizationSettings).values()),
+        "TLS and delegation tokens": (*settings_of(ssl.SslSettings).values(), *security.ROWS),
         "SASL": sasl.ROWS,
         "Quotas": quotas.ROWS,
         "Metrics": metrics.ROWS,
@@ -58,7 +60,7 @@ def _by_name(rows: Iterable[Setting]) -> Mapping[str, Setting]:
 
 
 BROKER = _by_name(declared for rows in THEMES.values() for declared in rows)
-AUTHORIZER = _by_name(security.AUTHORIZER)
+AUTHORIZER = _by_name(settings_of(authorization.StandardAuthorizerSettings).values())
 DYNAMIC_ONLY = _by_name(quotas.DYNAMIC_ONLY)
 GROUP = _by_name(group_overrides.ROWS)
 CLIENT_METRICS = _by_name(client_metrics.ROWS)

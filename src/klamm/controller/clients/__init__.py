@@ -1,1 +1,1 @@
-"""What the cluster knows of its clients: passwords, tokens, quotas."""
+"""What the cluster knows of its clients: passwords, tokens, quotas, and what they may do."""

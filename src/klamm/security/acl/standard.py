@@ -18,9 +18,9 @@ from klamm.base.acl import (
     AclResourceType,
     PatternType,
 )
+from klamm.base.host_pattern import covers
 from klamm.base.ids import Uuid
 from klamm.metadata.image import AclImage
-from klamm.security.acl.host import covers
 from klamm.security.acl.index import AclIndex
 from klamm.security.authorizer import Who
 
@@ -36,6 +36,7 @@ class Verdict(NamedTuple):
     reason: str = ""
 
 
+_NOT_READ = Verdict(False, None, "the rules have not been read from the metadata log yet")
 _SUPER_USER = Verdict(True, None, "a super user may do everything")
 _UNSPOKEN = "no rule speaks of this resource"
 _NOT_ALLOWED = Verdict(False, None, "rules speak of this resource, but none allows this")
@@ -48,6 +49,7 @@ class StandardAuthorizer:
         self, super_users: Iterable[str] = (), *, allow_if_no_acl_found: bool = False
     ) -> None:
         self.generation = 0
+        self._is_loaded = False
         self.index = AclIndex()
         self._super_users = frozenset(super_users)
         setting = "allow.everyone.if.no.acl.found"
@@ -58,8 +60,9 @@ class StandardAuthorizer:
         )
 
     def follow(self, acls: Mapping[Uuid, AclImage]) -> None:
-        if self.index.follow(acls):
+        if self.index.follow(acls) or not self._is_loaded:
             self.generation += 1
+        self._is_loaded = True
 
     def authorize(
         self, who: Who, operation: AclOperation, resource_type: AclResourceType, name: str
@@ -72,6 +75,8 @@ class StandardAuthorizer:
         principal = str(who.principal)
         if principal in self._super_users:
             return _SUPER_USER
+        if not self._is_loaded:
+            return _NOT_READ
         is_spoken_of = False
         allowing: AclImage | None = None
         for acl in self.index.about(resource_type, name):

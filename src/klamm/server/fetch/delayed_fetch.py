@@ -6,7 +6,7 @@ left of the whole; the first batch found is returned whole even if it is larger 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from klamm.protocol.messages.fetch import FetchRequest
 from klamm.replication.fetch_sessions import FetchContext, FetchPartition
 from klamm.replication.partition import Isolation, Partition
 from klamm.replication.replica_selector import nearest_replica
+from klamm.server.authorization.rights import READ_TOPIC
 from klamm.server.fetch.fetch_response import (
     Divergence,
     FetchResult,
@@ -34,12 +35,15 @@ _STEP = 64
 # From here on a client may read from a follower.
 _FIRST_WITH_RACK = 11
 _UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
+# What does not change by itself: no reason to hurry as long as there are other partitions.
+_NOT_SERVED = (*_UNKNOWN, READ_TOPIC.error)
 
 
 class DelayedFetch:
     __slots__ = (
         "_call",
         "_context",
+        "_denied",
         "_has_changed",
         "_is_urgent",
         "_isolation",
@@ -57,6 +61,8 @@ class DelayedFetch:
     def __init__(self, call: Call, context: FetchContext, request: FetchRequest) -> None:
         self._call = call
         self._context = context
+        # Decided once, when it comes.
+        self._denied = () if call.broker.authorization is None else self._find_denied()
         self._isolation = request.isolation_level
         self._max_bytes = min(request.max_bytes, call.broker.settings.network.fetch_max_bytes)
         if call.quota is not None and (most := call.quota.most_fetched(call)) is not None:
@@ -125,7 +131,7 @@ class DelayedFetch:
                 size = result.records.size
                 self._total += size
                 self._left = max(0, self._left - size)
-            elif result.error in _UNKNOWN:
+            elif result.error in _NOT_SERVED:
                 self._unknown += 1
             elif result.error or result.diverging is not None or result.preferred_replica >= 0:
                 self._is_urgent = True
@@ -190,7 +196,20 @@ class DelayedFetch:
         self._call.broker.fetches.done(self)
 
     def _get(self, asked: FetchPartition) -> Partition:
+        if self._denied and self._name_of(asked) in self._denied:
+            raise ApiError(READ_TOPIC.error)
         return find_partition(self._call.broker, asked)
+
+    def _find_denied(self) -> Collection[str]:
+        names = map(self._name_of, self._context.partitions)
+        return self._call.denied(READ_TOPIC, filter(None, names))
+
+    def _name_of(self, asked: FetchPartition) -> str:
+        """None that a topic could have, for an id that is not known."""
+        if asked.topic:
+            return asked.topic
+        topic = self._call.broker.image.topics_by_id.get(asked.topic_id)
+        return "" if topic is None else topic.name
 
     def _read(self, asked: FetchPartition, left: int, min_one: bool) -> FetchResult:
         isolation = self._isolation
@@ -213,7 +232,7 @@ class DelayedFetch:
                 aborted = partition.aborted_transactions(asked.offset, stable) if records else []
         except ApiError as e:
             # Kafka's own answer to a partition that it does not know has an empty list here, to others none.
-            return FetchResult(asked, e.code, aborted=[] if e.code in _UNKNOWN else None)
+            return FetchResult(asked, e.code, aborted=[] if e.code in _NOT_SERVED else None)
         return FetchResult(
             asked,
             0,

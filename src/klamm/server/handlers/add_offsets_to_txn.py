@@ -14,6 +14,7 @@ from klamm.protocol.messages.add_offsets_to_txn import (
     AddOffsetsToTxnRequest,
     AddOffsetsToTxnResponse,
 )
+from klamm.server.authorization.rights import READ_GROUP, WRITE_TRANSACTIONAL_ID
 from klamm.server.call import Call, Message
 from klamm.server.coordination.internal_topics import OFFSETS_TOPIC
 from klamm.server.network.pending import Parked
@@ -22,6 +23,8 @@ _FIRST_WITH_FENCED = 2
 
 
 def handle(request: AddOffsetsToTxnRequest, call: Call) -> Message | Parked:
+    call.require(WRITE_TRANSACTIONAL_ID, request.transactional_id)
+    call.require(READ_GROUP, request.group_id)
     # A client may ask before anybody has used a group, and so before the topic is there.
     topic = call.broker.image.topics_by_name.get(OFFSETS_TOPIC)
     count = (

@@ -8,7 +8,7 @@ v5  the broker asks for a client of transaction.version 2, which does not announ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition
@@ -24,6 +24,7 @@ from klamm.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopicResult,
     AddPartitionsToTxnTransaction,
 )
+from klamm.server.authorization.rights import CLUSTER_ACTION, WRITE_TOPIC, WRITE_TRANSACTIONAL_ID
 from klamm.server.call import Call, Message
 from klamm.server.network.pending import Parked
 
@@ -34,11 +35,18 @@ _FIRST_THAT_BUMPS = 5
 
 def handle(request: AddPartitionsToTxnRequest, call: Call) -> Message | Parked:
     transactions = _transactions(request, call.version)
+    denied: Collection[str] = ()
+    if call.version >= _FIRST_OF_BROKERS:
+        call.require(CLUSTER_ACTION)
+    else:
+        call.require(WRITE_TRANSACTIONAL_ID, request.v3_and_below_transactional_id)
+        topics = (topic.name for topic in request.v3_and_below_topics)
+        denied = call.denied(WRITE_TOPIC, topics)
     return call.broker.transactions.ask_each(
         [
             (
                 each.transactional_id,
-                lambda shard, token, each=each: _decide(shard, token, each, call),  # type: ignore[misc]
+                lambda shard, token, each=each: _decide(shard, token, each, denied, call),  # type: ignore[misc]
             )
             for each in transactions
         ],
@@ -74,17 +82,15 @@ def _transactions(
 
 
 def _decide(
-    shard: TransactionShard, token: Token, asked: AddPartitionsToTxnTransaction, call: Call
+    shard: TransactionShard,
+    token: Token,
+    asked: AddPartitionsToTxnTransaction,
+    denied: Collection[str],
+    call: Call,
 ) -> Outcome:
     partitions = _partitions(asked)
-    image = call.broker.image
-    if any(image.partition(*each) is None for each in partitions):
-        verdicts = {
-            each: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            if image.partition(*each) is None
-            else ErrorCode.OPERATION_NOT_ATTEMPTED
-            for each in partitions
-        }
+    verdicts = {each: _verdict(each, denied, call) for each in partitions}
+    if any(code is not ErrorCode.OPERATION_NOT_ATTEMPTED for code in verdicts.values()):
         return Outcome(replies=[(token, verdicts)])
     producer = Producer(asked.producer_id, asked.producer_epoch)
     if asked.verify_only:
@@ -97,6 +103,15 @@ def _decide(
         client_version=BUMPS_EPOCHS if call.version >= _FIRST_THAT_BUMPS else 0,
         now=call.now,
     )
+
+
+def _verdict(partition: TopicPartition, denied: Collection[str], call: Call) -> ErrorCode:
+    """About one that is well: what it hears if another is not."""
+    if partition.topic in denied:
+        return WRITE_TOPIC.error
+    if call.broker.image.partition(*partition) is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.OPERATION_NOT_ATTEMPTED
 
 
 def _partitions(asked: AddPartitionsToTxnTransaction) -> list[TopicPartition]:

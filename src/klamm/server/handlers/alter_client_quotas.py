@@ -8,11 +8,13 @@ from klamm.protocol.messages.alter_client_quotas import (
     AlterClientQuotasResponse,
     AlterClientQuotasResponseEntryData,
 )
+from klamm.server.authorization.rights import ALTER_CLUSTER_CONFIGS
 from klamm.server.call import Call
 from klamm.server.heavy.portions import refuse_too_many
 
 
 async def handle(request: AlterClientQuotasRequest, call: Call) -> AlterClientQuotasResponse:
+    call.require(ALTER_CLUSTER_CONFIGS)
     refuse_too_many(sum(1 + len(entry.ops) for entry in request.entries))
     answer: AlterClientQuotasResponse = await call.forward(request)
     return answer

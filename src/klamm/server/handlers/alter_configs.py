@@ -20,10 +20,7 @@ from klamm.server.metadata.config_resources import refused_here
 
 async def handle(request: AlterConfigsRequest, call: Call) -> AlterConfigsResponse:
     refuse_too_many(sum(1 + len(resource.configs) for resource in request.resources))
-    if call.connection.listener.is_controller:
-        answer: AlterConfigsResponse = await call.forward(request)
-        return answer
-    refused = refused_here(request.resources, call.context.node_id)
+    refused = refused_here(request.resources, call)
     asked = AlterConfigsRequest(
         resources=[each for at, each in enumerate(request.resources) if at not in refused],
         validate_only=request.validate_only,

@@ -10,7 +10,10 @@ from klamm.base.errors import ApiError
 from klamm.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
 )
+from klamm.server.authorization.rights import ALTER_CLUSTER
 from klamm.server.call import Call
 from klamm.server.heavy.portions import refuse_too_many
 
@@ -18,6 +21,7 @@ from klamm.server.heavy.portions import refuse_too_many
 async def handle(
     request: AlterPartitionReassignmentsRequest, call: Call
 ) -> AlterPartitionReassignmentsResponse:
+    call.require(ALTER_CLUSTER)
     refuse_too_many(sum(1 + len(topic.partitions) for topic in request.topics))
     answer: AlterPartitionReassignmentsResponse = await call.forward(request)
     return answer
@@ -26,4 +30,21 @@ async def handle(
 def fail(
     request: AlterPartitionReassignmentsRequest, error: ApiError, version: int
 ) -> AlterPartitionReassignmentsResponse:
-    return AlterPartitionReassignmentsResponse(error_code=error.code, error_message=error.message)
+    return AlterPartitionReassignmentsResponse(
+        error_code=error.code,
+        error_message=error.message,
+        responses=[
+            ReassignableTopicResponse(
+                name=topic.name,
+                partitions=[
+                    ReassignablePartitionResponse(
+                        partition_index=each.partition_index,
+                        error_code=error.code,
+                        error_message=error.message,
+                    )
+                    for each in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ],
+    )

@@ -12,6 +12,7 @@ from klamm.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsResponse,
     AlterReplicaLogDirTopicResult,
 )
+from klamm.server.authorization.rights import ALTER_CLUSTER
 from klamm.server.broker import Broker
 from klamm.server.call import Call, Steps
 
@@ -20,6 +21,7 @@ _MAX_NAME = 255 - len(".-future") - 32
 
 
 def handle(request: AlterReplicaLogDirsRequest, call: Call) -> Steps:
+    is_allowed = call.may(ALTER_CLUSTER)
     # A partition that is named twice goes where it is named last.
     wanted: dict[TopicPartition, str] = {}
     for directory in request.dirs:
@@ -30,6 +32,8 @@ def handle(request: AlterReplicaLogDirsRequest, call: Call) -> Steps:
     for name, path in wanted.items():
         result = AlterReplicaLogDirPartitionResult(partition_index=name.partition)
         try:
+            if not is_allowed:
+                raise ApiError(ALTER_CLUSTER.error)
             _move(name, path, call.broker)
         except ApiError as error:
             result.error_code = error.code

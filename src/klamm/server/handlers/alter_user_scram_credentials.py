@@ -8,6 +8,7 @@ from klamm.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsResponse,
     AlterUserScramCredentialsResult,
 )
+from klamm.server.authorization.rights import ALTER_CLUSTER
 from klamm.server.call import Call
 from klamm.server.heavy.portions import refuse_too_many
 
@@ -15,6 +16,7 @@ from klamm.server.heavy.portions import refuse_too_many
 async def handle(
     request: AlterUserScramCredentialsRequest, call: Call
 ) -> AlterUserScramCredentialsResponse:
+    call.require(ALTER_CLUSTER)
     refuse_too_many(len(request.deletions) + len(request.upsertions))
     answer: AlterUserScramCredentialsResponse = await call.forward(request)
     return answer

@@ -11,6 +11,7 @@ from klamm.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
+from klamm.server.authorization.rights import DESCRIBE_TOPIC, READ_GROUP
 from klamm.server.call import Call, Message
 from klamm.server.network.pending import Parked
 
@@ -20,6 +21,9 @@ _PROTOCOL = "consumer"
 def handle(request: ConsumerGroupHeartbeatRequest, call: Call) -> Message | Parked:
     if _PROTOCOL not in call.broker.settings.group.group_coordinator_rebalance_protocols:
         raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
+    call.require(READ_GROUP, request.group_id)
+    if call.denied(DESCRIBE_TOPIC, request.subscribed_topic_names or ()):
+        raise ApiError(DESCRIBE_TOPIC.error)
     client = Client(call.client_id or "", f"/{call.peer_host}")
     return call.broker.groups.ask(
         request.group_id,

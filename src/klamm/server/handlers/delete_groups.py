@@ -9,16 +9,24 @@ from klamm.protocol.messages.delete_groups import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
 )
+from klamm.server.authorization.rights import DELETE_GROUP
 from klamm.server.call import Call, Message
 from klamm.server.network.pending import Parked
 
 
 def handle(request: DeleteGroupsRequest, call: Call) -> Message | Parked:
-    names = list(dict.fromkeys(request.groups_names))
+    asked = list(dict.fromkeys(request.groups_names))
+    denied = call.denied(DELETE_GROUP, asked)
+    names = [name for name in asked if name not in denied]
 
     def join(replies: list[Reply]) -> DeleteGroupsResponse:
         pairs = zip(names, replies, strict=True)
-        return DeleteGroupsResponse(results=[_result(name, reply) for name, reply in pairs])
+        return DeleteGroupsResponse(
+            results=[
+                *(_result(name, reply) for name, reply in pairs),
+                *(_result(name, ApiError(DELETE_GROUP.error)) for name in asked if name in denied),
+            ]
+        )
 
     questions = [
         (name, lambda shard, token, name=name: shard.delete_group(name, token=token))

@@ -13,6 +13,7 @@ from klamm.protocol.messages.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
+from klamm.server.authorization.rights import DELETE_TOPIC
 from klamm.server.call import Call, Steps
 from klamm.server.network.pending import PARKED
 from klamm.server.replication.delayed_deletion import DelayedDeletion, Undeleted
@@ -23,10 +24,16 @@ _PARKED_COST = 512
 def handle(request: DeleteRecordsRequest, call: Call) -> Steps:
     response = DeleteRecordsResponse()
     waiting: list[Undeleted] = []
+    denied = call.denied(DELETE_TOPIC, (topic.name for topic in request.topics))
     for topic in request.topics:
         yield
         result = DeleteRecordsTopicResult(name=topic.name)
         response.topics.append(result)
+        if topic.name in denied:
+            result.partitions = [
+                _refused(p.partition_index, DELETE_TOPIC.error) for p in topic.partitions
+            ]
+            continue
         for p in topic.partitions:
             result.partitions.append(_delete(topic.name, p, call, waiting))
             yield
@@ -51,12 +58,14 @@ def _delete(
         target = partition.high_watermark if asked.offset == -1 else asked.offset
         low_watermark = partition.delete_records(asked.offset)
     except ApiError as e:
-        return DeleteRecordsPartitionResult(
-            partition_index=index, low_watermark=-1, error_code=e.code
-        )
+        return _refused(index, e.code)
     result = DeleteRecordsPartitionResult(partition_index=index, low_watermark=low_watermark)
     if low_watermark < target:
         waiting.append(Undeleted(partition, target, result))
         # Followers hear of it with their next fetch.
         call.broker.backlogs.learned(partition)
     return result
+
+
+def _refused(index: int, code: ErrorCode) -> DeleteRecordsPartitionResult:
+    return DeleteRecordsPartitionResult(partition_index=index, low_watermark=-1, error_code=code)

@@ -15,6 +15,7 @@ from klamm.protocol.messages.describe_client_quotas import (
     ValueData,
 )
 from klamm.quota.entities import CLIENT_ID, IP, USER
+from klamm.server.authorization.rights import DESCRIBE_CLUSTER_CONFIGS
 from klamm.server.call import Call
 
 
@@ -26,6 +27,7 @@ class Match(IntEnum):
 
 
 def handle(request: DescribeClientQuotasRequest, call: Call) -> DescribeClientQuotasResponse:
+    call.require(DESCRIBE_CLUSTER_CONFIGS)
     _check(request.components)
     return DescribeClientQuotasResponse(
         entries=[

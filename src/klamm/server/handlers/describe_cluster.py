@@ -12,8 +12,9 @@ from klamm.protocol.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
-from klamm.server.authorized import CLUSTER_OPERATIONS, NOT_ASKED
-from klamm.server.call import Call
+from klamm.server.authorization.operations import NOT_ASKED
+from klamm.server.authorization.rights import ALTER_CLUSTER
+from klamm.server.call import Call, cluster_operations
 from klamm.server.metadata.addresses import addresses_for, any_broker, controller_addresses
 
 _BROKERS = 1
@@ -22,6 +23,9 @@ _NOBODY = -1
 
 
 def handle(request: DescribeClusterRequest, call: Call) -> DescribeClusterResponse:
+    if call.connection.listener.is_controller:
+        # Where controllers are is known to fewer than where brokers are.
+        call.require(ALTER_CLUSTER)
     node = call.context
     image = node.image
     here = _CONTROLLERS if call.connection.listener.is_controller else _BROKERS
@@ -63,6 +67,6 @@ def handle(request: DescribeClusterRequest, call: Call) -> DescribeClusterRespon
             for each in addresses
         ],
         cluster_authorized_operations=(
-            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
+            cluster_operations(call) if request.include_cluster_authorized_operations else NOT_ASKED
         ),
     )

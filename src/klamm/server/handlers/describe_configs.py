@@ -20,6 +20,7 @@ from klamm.protocol.messages.describe_configs import (
 )
 from klamm.server.call import Call, Steps
 from klamm.server.heavy.long_list import LongList
+from klamm.server.metadata.config_resources import DESCRIBING, may_with
 
 
 def handle(request: DescribeConfigsRequest, call: Call) -> Steps:
@@ -49,6 +50,9 @@ def _describe(
         error_message=None, resource_type=asked.resource_type, resource_name=asked.resource_name
     )
     try:
+        right = DESCRIBING.get(asked.resource_type)
+        if right is not None and not may_with(call, right, asked.resource_name):
+            raise ApiError(right.error)
         entries = _entries(asked, call, layers)
     except ApiError as e:
         result.error_code, result.error_message = e.code, e.message

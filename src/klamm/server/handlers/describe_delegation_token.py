@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from klamm.base.errors import ApiError, ErrorCode
-from klamm.base.principal import KafkaPrincipal
 from klamm.metadata.image import DelegationTokenImage
 from klamm.protocol.messages.describe_delegation_token import (
     DescribedDelegationToken,
@@ -12,6 +11,7 @@ from klamm.protocol.messages.describe_delegation_token import (
     DescribeDelegationTokenResponse,
 )
 from klamm.security.delegation_token import parse_principal, token_hmac
+from klamm.server.authorization.rights import DESCRIBE_TOKEN, DESCRIBE_TOKENS
 from klamm.server.call import Call
 from klamm.server.login.token_requests import check_may_ask
 
@@ -28,13 +28,19 @@ def handle(request: DescribeDelegationTokenRequest, call: Call) -> DescribeDeleg
         tokens=[
             _described(token_id, token, token_hmac(str(secret), token_id))
             for token_id, token in call.context.image.delegation_tokens.items()
-            if (owners is None or token.owner in owners) and _may_see(call.principal, token)
+            if (owners is None or token.owner in owners) and _may_see(call, token_id, token)
         ]
     )
 
 
-def _may_see(principal: KafkaPrincipal, token: DelegationTokenImage) -> bool:
-    return str(principal) in (token.owner, token.requester, *token.renewers)
+def _may_see(call: Call, token_id: str, token: DelegationTokenImage) -> bool:
+    """Whose it is; and where somebody decides such things, who may see this one, or all of its owner's."""
+    if str(call.principal) in (token.owner, token.requester, *token.renewers):
+        return True
+    return call.context.authorization is not None and (
+        call.may(DESCRIBE_TOKEN, token_id, quietly=True)
+        or call.may(DESCRIBE_TOKENS, token.owner, quietly=True)
+    )
 
 
 def _described(token_id: str, token: DelegationTokenImage, mac: bytes) -> DescribedDelegationToken:

@@ -7,6 +7,7 @@ v6  a group that is not there is an error, no longer a dead group
 
 from __future__ import annotations
 
+from klamm.base.acl import AclResourceType
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.coordinator.shard import Reply
 from klamm.protocol.messages.describe_groups import (
@@ -14,7 +15,7 @@ from klamm.protocol.messages.describe_groups import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
-from klamm.server.authorized import GROUP_OPERATIONS, NOT_ASKED
+from klamm.server.authorization.rights import DESCRIBE_GROUP
 from klamm.server.call import Call, Message
 from klamm.server.network.pending import Parked
 
@@ -23,21 +24,27 @@ _DEAD = "Dead"
 
 
 def handle(request: DescribeGroupsRequest, call: Call) -> Message | Parked:
-    operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_ASKED
+    denied = call.denied(DESCRIBE_GROUP, request.groups)
+    asked = [group_id for group_id in request.groups if group_id not in denied]
 
     def join(replies: list[Reply]) -> DescribeGroupsResponse:
         groups = [
             _answer(group_id, reply, call.version)
-            for group_id, reply in zip(request.groups, replies, strict=True)
+            for group_id, reply in zip(asked, replies, strict=True)
         ]
         for group in groups:
-            if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = operations
+            if group.error_code == ErrorCode.NONE and request.include_authorized_operations:
+                group.authorized_operations = call.operations(AclResourceType.GROUP, group.group_id)
+        groups += [
+            DescribedGroup(group_id=group_id, error_code=DESCRIBE_GROUP.error)
+            for group_id in request.groups
+            if group_id in denied
+        ]
         return DescribeGroupsResponse(groups=groups)
 
     questions = [
         (group_id, lambda shard, token, name=group_id: shard.describe_classic(name, token=token))
-        for group_id in request.groups
+        for group_id in asked
     ]
     return call.broker.groups.ask_each(questions, request, call, join, is_read=True)
 

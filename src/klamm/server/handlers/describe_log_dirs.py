@@ -17,12 +17,14 @@ from klamm.protocol.messages.describe_log_dirs import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
+from klamm.server.authorization.rights import DESCRIBE_CLUSTER
 from klamm.server.call import Call
 from klamm.storage.future_replica import FutureReplica
 from klamm.storage.log_directories import LogDirectory
 
 
 def handle(request: DescribeLogDirsRequest, call: Call) -> DescribeLogDirsResponse:
+    call.require(DESCRIBE_CLUSTER)
     asked = None
     if request.topics is not None:
         asked = {(topic.topic, index) for topic in request.topics for index in topic.partitions}

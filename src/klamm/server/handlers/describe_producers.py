@@ -11,6 +11,7 @@ from klamm.protocol.messages.describe_producers import (
     ProducerState,
     TopicResponse,
 )
+from klamm.server.authorization.rights import READ_TOPIC
 from klamm.server.call import Call, Steps
 
 # Deviation: Kafka answers whatever is asked, the same partition again and again if it must be.
@@ -19,11 +20,22 @@ _MOST_PRODUCERS = 100_000
 
 def handle(request: DescribeProducersRequest, call: Call) -> Steps:
     left = _MOST_PRODUCERS
+    denied = call.denied(READ_TOPIC, (topic.name for topic in request.topics))
     response = DescribeProducersResponse()
     for topic in request.topics:
         yield
         answer = TopicResponse(name=topic.name)
         response.topics.append(answer)
+        if topic.name in denied:
+            answer.partitions = [
+                PartitionResponse(
+                    partition_index=index,
+                    error_code=READ_TOPIC.error,
+                    error_message=READ_TOPIC.error.text,
+                )
+                for index in topic.partition_indexes
+            ]
+            continue
         for index in topic.partition_indexes:
             partition = _answer(topic.name, index, call)
             answer.partitions.append(partition)

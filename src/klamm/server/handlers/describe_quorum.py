@@ -22,6 +22,7 @@ from klamm.raft.leadership import progress_of_voter
 from klamm.raft.node import RaftNode
 from klamm.raft.roles import Leader, Progress
 from klamm.raft.voters import Voter, VoterSet
+from klamm.server.authorization.rights import DESCRIBE_CLUSTER
 from klamm.server.call import Call, Later
 
 # An observer that has not been heard for so long is not one any more.
@@ -31,6 +32,7 @@ KEEPS_REQUEST = True
 
 
 def handle(request: DescribeQuorumRequest, call: Call) -> DescribeQuorumResponse | Later:
+    call.require(DESCRIBE_CLUSTER)
     raft = call.context.quorum.raft.raft
     leader = raft.state
     if not isinstance(leader, Leader):

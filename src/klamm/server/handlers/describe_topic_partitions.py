@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from klamm.base.acl import AclResourceType
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.controller.names import problem_of_name
 from klamm.metadata.image import NO_LEADER, ClusterImage, PartitionImage, TopicImage
@@ -14,7 +15,8 @@ from klamm.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
-from klamm.server.authorized import NOT_ASKED, TOPIC_OPERATIONS
+from klamm.server.authorization.operations import NOT_ASKED
+from klamm.server.authorization.rights import DESCRIBE_TOPIC
 from klamm.server.call import Call, Steps
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 from klamm.server.metadata.metadata_answers import offline_replicas, why_no_leader
@@ -29,22 +31,35 @@ def handle(request: DescribeTopicPartitionsRequest, call: Call) -> Steps:
     start = request.cursor.partition_index if request.cursor else 0
     if start < 0 or not _lists_the_cursor(request):
         raise ApiError(ErrorCode.INVALID_REQUEST)
-    for name in _names(request, image):
+    names = list(_names(request, image))
+    hidden = call.denied(DESCRIBE_TOPIC, names, quietly=not request.topics)
+    for name in names:
         yield
+        if name in hidden:
+            continue
         first = start if request.cursor and name == request.cursor.topic_name else 0
         if left == 0:
             response.next_cursor = Cursor(topic_name=name, partition_index=first)
             break
         topic = image.topics_by_name.get(name)
         if topic is None:
-            response.topics.append(_unknown(name))
+            response.topics.append(_unknown(name, call))
             continue
-        response.topics.append(_describe(image, topic, listener, first, first + left))
+        described = _describe(image, topic, listener, first, first + left)
+        described.topic_authorized_operations = call.operations(AclResourceType.TOPIC, name)
+        response.topics.append(described)
         shown = min(len(topic.partitions), first + left)
         left -= max(0, shown - first)
         if shown < len(topic.partitions):
             response.next_cursor = Cursor(topic_name=name, partition_index=shown)
             break
+    if request.topics:
+        # Whoever names a topic hears that it may not know of it; whoever asks for all does not.
+        response.topics += [
+            DescribeTopicPartitionsResponseTopic(error_code=DESCRIBE_TOPIC.error, name=name)
+            for name in names
+            if name in hidden
+        ]
     return response
 
 
@@ -73,14 +88,16 @@ def _names(request: DescribeTopicPartitionsRequest, image: ClusterImage) -> Iter
     return (name for name in names if cursor is None or name >= cursor.topic_name)
 
 
-def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
+def _unknown(name: str, call: Call) -> DescribeTopicPartitionsResponseTopic:
     bad = problem_of_name(name)
     code = ErrorCode.INVALID_TOPIC_EXCEPTION if bad else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return DescribeTopicPartitionsResponseTopic(
         error_code=code,
         name=name,
         # Kafka stumbles over the empty name before it comes to these.
-        topic_authorized_operations=TOPIC_OPERATIONS if name else NOT_ASKED,
+        topic_authorized_operations=(
+            call.operations(AclResourceType.TOPIC, name) if name else NOT_ASKED
+        ),
     )
 
 
@@ -91,7 +108,6 @@ def _describe(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.name in INTERNAL_TOPICS,
-        topic_authorized_operations=TOPIC_OPERATIONS,
         partitions=[
             _describe_partition(image, index, state, listener)
             for index, state in enumerate(topic.partitions[first:end], start=first)

@@ -15,12 +15,19 @@ from klamm.protocol.messages.describe_transactions import (
     TopicData,
     TransactionState,
 )
+from klamm.server.authorization.rights import DESCRIBE_TOPIC, DESCRIBE_TRANSACTIONAL_ID
 from klamm.server.call import Call, Message
 from klamm.server.network.pending import Parked
 
 
 def handle(request: DescribeTransactionsRequest, call: Call) -> Message | Parked:
-    names = request.transactional_ids
+    denied = call.denied(DESCRIBE_TRANSACTIONAL_ID, request.transactional_ids)
+    names = [name for name in request.transactional_ids if name not in denied]
+    refused = [
+        TransactionState(transactional_id=name, error_code=DESCRIBE_TRANSACTIONAL_ID.error)
+        for name in request.transactional_ids
+        if name in denied
+    ]
     return call.broker.transactions.ask_each(
         [
             (name, lambda shard, token, name=name: _find(shard, token, name))  # type: ignore[misc]
@@ -30,7 +37,8 @@ def handle(request: DescribeTransactionsRequest, call: Call) -> Message | Parked
         call,
         lambda replies: DescribeTransactionsResponse(
             transaction_states=[
-                _state(name, reply) for name, reply in zip(names, replies, strict=True)
+                *(_state(name, reply, call) for name, reply in zip(names, replies, strict=True)),
+                *refused,
             ]
         ),
         is_read=True,
@@ -46,10 +54,11 @@ def _find(shard: TransactionShard, token: Token, transactional_id: str) -> Outco
     return Outcome(replies=[(token, found)])
 
 
-def _state(transactional_id: str, reply: Reply) -> TransactionState:
+def _state(transactional_id: str, reply: Reply, call: Call) -> TransactionState:
     if isinstance(reply, ApiError):
         return TransactionState(transactional_id=transactional_id, error_code=reply.code)
     assert isinstance(reply, Transaction)
+    hidden = call.denied(DESCRIBE_TOPIC, (each.topic for each in reply.partitions), quietly=True)
     return TransactionState(
         transactional_id=transactional_id,
         transaction_state=reply.state.label,
@@ -60,5 +69,6 @@ def _state(transactional_id: str, reply: Reply) -> TransactionState:
         topics=[
             TopicData(topic=topic, partitions=[each.partition for each in group])
             for topic, group in groupby(sorted(reply.partitions), key=lambda each: each.topic)
+            if topic not in hidden
         ],
     )

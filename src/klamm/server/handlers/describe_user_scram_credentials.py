@@ -11,12 +11,14 @@ from klamm.protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
+from klamm.server.authorization.rights import DESCRIBE_CLUSTER
 from klamm.server.call import Call
 
 
 def handle(
     request: DescribeUserScramCredentialsRequest, call: Call
 ) -> DescribeUserScramCredentialsResponse:
+    call.require(DESCRIBE_CLUSTER)
     known: dict[str, list[CredentialInfo]] = {}
     for key, credential in call.context.image.scram.items():
         known.setdefault(key.user, []).append(

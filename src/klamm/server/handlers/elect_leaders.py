@@ -13,11 +13,13 @@ from klamm.protocol.messages.elect_leaders import (
     PartitionResult,
     ReplicaElectionResult,
 )
+from klamm.server.authorization.rights import ALTER_CLUSTER
 from klamm.server.call import Call
 from klamm.server.heavy.portions import refuse_too_many
 
 
 async def handle(request: ElectLeadersRequest, call: Call) -> ElectLeadersResponse:
+    call.require(ALTER_CLUSTER)
     refuse_too_many(sum(1 + len(topic.partitions) for topic in request.topic_partitions or ()))
     answer: ElectLeadersResponse = await call.forward(request)
     return answer

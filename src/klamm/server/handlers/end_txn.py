@@ -12,6 +12,7 @@ from klamm.base.errors import ApiError, ErrorCode
 from klamm.coordinator.shard import Producer
 from klamm.metadata.features import BUMPS_EPOCHS
 from klamm.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+from klamm.server.authorization.rights import WRITE_TRANSACTIONAL_ID
 from klamm.server.call import Call, Later, Message
 from klamm.server.network.pending import Parked
 
@@ -20,6 +21,7 @@ _FIRST_THAT_BUMPS = 5
 
 
 def handle(request: EndTxnRequest, call: Call) -> Message | Parked | Later:
+    call.require(WRITE_TRANSACTIONAL_ID, request.transactional_id)
     if call.broker.producer_ids.is_empty:
         # The epochs of the producer may be used up, and then it gets another id.
         return _answer_later(request, call)

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.protocol.messages.fetch import FetchRequest
-from klamm.replication.fetch_sessions import FetchPartition
+from klamm.replication.fetch_sessions import FetchContext, FetchPartition
 from klamm.replication.partition import Isolation
+from klamm.server.authorization.rights import CLUSTER_ACTION
 from klamm.server.call import Call, EncodedBody, LongBody, Steps
-from klamm.server.fetch.delayed_fetch import DelayedFetch
-from klamm.server.fetch.fetch_response import encode_fetch_response
+from klamm.server.fetch.delayed_fetch import DelayedFetch, encode_results
+from klamm.server.fetch.fetch_response import FetchResult, encode_fetch_response
 from klamm.server.fetch.replica_fetch import ReplicaFetch, backlog_of
 from klamm.server.network.pending import PARKED, Parked
 
@@ -50,6 +51,8 @@ def handle(request: FetchRequest, call: Call) -> EncodedBody | LongBody | Parked
     except ApiError as e:
         return encode_fetch_response(call.version, error=e.code, session_id=0, results=())
     if replica_id >= 0:
+        if not call.may(CLUSTER_ACTION):
+            return _denied(context, call)
         # Nodes of the cluster have no quota as clients.
         call.quota = None
         backlog = backlog_of(broker, context, replica_id, asked, forgotten)
@@ -78,6 +81,15 @@ def _answer_or_park(
     call.broker.waiting.park_fetch(fetching, call.now.monotonic + request.max_wait_ms)
     call.connection.on_lost = fetching.abandon
     return PARKED
+
+
+def _denied(context: FetchContext, call: Call) -> EncodedBody | LongBody:
+    """Whoever says to be a replica sees what is not committed, and moves the high watermark: only brokers may."""
+    results = [
+        FetchResult(asked, ErrorCode.TOPIC_AUTHORIZATION_FAILED, aborted=[])
+        for asked in context.partitions
+    ]
+    return encode_results(call, context.session_id, results)
 
 
 def fail(request: FetchRequest, error: ApiError, version: int) -> EncodedBody:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from klamm.server.authorization.rights import READ_GROUP
 from klamm.server.call import Call, Message
 
 
 def handle(request: HeartbeatRequest, call: Call) -> Message:
+    call.require(READ_GROUP, request.group_id)
     if not request.group_id:
         raise ApiError(ErrorCode.INVALID_GROUP_ID)
     return call.broker.groups.look(

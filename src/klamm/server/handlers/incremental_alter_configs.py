@@ -22,10 +22,7 @@ async def handle(
     request: IncrementalAlterConfigsRequest, call: Call
 ) -> IncrementalAlterConfigsResponse:
     refuse_too_many(sum(1 + len(resource.configs) for resource in request.resources))
-    if call.connection.listener.is_controller:
-        answer: IncrementalAlterConfigsResponse = await call.forward(request)
-        return answer
-    refused = refused_here(request.resources, call.context.node_id)
+    refused = refused_here(request.resources, call)
     asked = IncrementalAlterConfigsRequest(
         resources=[each for at, each in enumerate(request.resources) if at not in refused],
         validate_only=request.validate_only,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from klamm.server.authorization.rights import IDEMPOTENT_WRITE, WRITE_TOPIC, WRITE_TRANSACTIONAL_ID
 from klamm.server.call import Call, Later, Message
 from klamm.server.network.pending import Parked
 
@@ -18,6 +19,11 @@ _NONE = -1
 
 
 def handle(request: InitProducerIdRequest, call: Call) -> Message | Parked | Later:
+    if request.transactional_id is not None:
+        call.require(WRITE_TRANSACTIONAL_ID, request.transactional_id)
+    elif not call.may(IDEMPOTENT_WRITE, quietly=True) and not call.may_any(WRITE_TOPIC):
+        # Once more, to be noted.
+        call.require(IDEMPOTENT_WRITE)
     if request.transactional_id == "" or (
         (request.producer_id == _NONE) != (request.producer_epoch == _NONE)
     ):

@@ -12,11 +12,13 @@ from klamm.base.errors import ApiError, ErrorCode
 from klamm.coordinator.group.classic.answers import UNKNOWN_MEMBER, not_joined
 from klamm.coordinator.group.classic.member import Client
 from klamm.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from klamm.server.authorization.rights import READ_GROUP
 from klamm.server.call import Call, Message
 from klamm.server.network.pending import Parked
 
 
 def handle(request: JoinGroupRequest, call: Call) -> Message | Parked:
+    call.require(READ_GROUP, request.group_id)
     if not request.group_id:
         raise ApiError(ErrorCode.INVALID_GROUP_ID)
     settings = call.broker.settings.group

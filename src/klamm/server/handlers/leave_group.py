@@ -13,6 +13,7 @@ from klamm.protocol.messages.leave_group import (
     MemberIdentity,
     MemberResponse,
 )
+from klamm.server.authorization.rights import READ_GROUP
 from klamm.server.call import Call, Message
 from klamm.server.network.pending import Parked
 
@@ -20,6 +21,7 @@ _FIRST_WITH_MANY = 3
 
 
 def handle(request: LeaveGroupRequest, call: Call) -> Message | Parked:
+    call.require(READ_GROUP, request.group_id)
     if not request.group_id:
         raise ApiError(ErrorCode.INVALID_GROUP_ID)
     has_many = call.version >= _FIRST_WITH_MANY

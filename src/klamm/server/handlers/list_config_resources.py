@@ -14,6 +14,7 @@ from klamm.protocol.messages.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
+from klamm.server.authorization.rights import DESCRIBE_CLUSTER_CONFIGS
 from klamm.server.call import Call
 
 _ALL = (
@@ -26,6 +27,7 @@ _ALL = (
 
 
 def handle(request: ListConfigResourcesRequest, call: Call) -> ListConfigResourcesResponse:
+    call.require(DESCRIBE_CLUSTER_CONFIGS)
     asked = set(request.resource_types) or set(_ALL)
     if call.version == 0:
         asked = {ResourceType.CLIENT_METRICS}

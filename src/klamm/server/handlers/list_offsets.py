@@ -22,6 +22,7 @@ from klamm.protocol.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from klamm.replication.partition import Partition
+from klamm.server.authorization.rights import DESCRIBE_TOPIC
 from klamm.server.call import Call, Steps
 
 _FIRST_WITH_NOT_AVAILABLE = 5
@@ -49,11 +50,20 @@ def handle(request: ListOffsetsRequest, call: Call) -> Steps:
         (topic.name, p.partition_index) for topic in request.topics for p in topic.partitions
     )
     twice = {pair for pair, count in asked.items() if count > 1}
+    denied = call.denied(DESCRIBE_TOPIC, (topic.name for topic in request.topics))
     response = ListOffsetsResponse()
     for topic in request.topics:
         yield
         answer = ListOffsetsTopicResponse(name=topic.name)
         response.topics.append(answer)
+        if topic.name in denied:
+            answer.partitions = [
+                ListOffsetsPartitionResponse(
+                    partition_index=p.partition_index, error_code=DESCRIBE_TOPIC.error
+                )
+                for p in topic.partitions
+            ]
+            continue
         for p in topic.partitions:
             is_twice = (topic.name, p.partition_index) in twice
             answer.partitions.append(_answer(request, topic.name, p, call, is_twice=is_twice))

@@ -18,6 +18,7 @@ from klamm.protocol.messages.list_transactions import (
     ListTransactionsResponse,
     TransactionState,
 )
+from klamm.server.authorization.rights import DESCRIBE_TRANSACTIONAL_ID
 from klamm.server.call import Call, Message, Steps
 from klamm.server.network.pending import Parked
 
@@ -39,11 +40,13 @@ def handle(request: ListTransactionsRequest, call: Call) -> Message | Parked | S
     # Each shard's answer waits until what it has seen is committed.
     questions = [(index, list_all) for index in transactions.indexes]
     return transactions.ask_each(
-        questions, request, call, lambda replies: _join(request, replies), is_read=True
+        questions, request, call, lambda replies: _join(request, replies, call), is_read=True
     )
 
 
-def _join(request: ListTransactionsRequest, replies: list[Reply]) -> ListTransactionsResponse:
+def _join(
+    request: ListTransactionsRequest, replies: list[Reply], call: Call
+) -> ListTransactionsResponse:
     found: list[Transaction] = []
     for reply in replies:
         if isinstance(reply, list):
@@ -51,10 +54,12 @@ def _join(request: ListTransactionsRequest, replies: list[Reply]) -> ListTransac
         elif isinstance(reply, ApiError) and reply.code is not ErrorCode.NOT_COORDINATOR:
             return ListTransactionsResponse(error_code=reply.code)
     if request.transactional_id_pattern:
-        names = matching(
+        wanted = matching(
             request.transactional_id_pattern, (each.transactional_id for each in found)
         )
-        found = [each for each in found if each.transactional_id in names]
+        found = [each for each in found if each.transactional_id in wanted]
+    names = (each.transactional_id for each in found)
+    hidden = call.denied(DESCRIBE_TRANSACTIONAL_ID, names, quietly=True)
     return ListTransactionsResponse(
         unknown_state_filters=[
             each for each in dict.fromkeys(request.state_filters) if each not in STATE_BY_LABEL
@@ -66,6 +71,7 @@ def _join(request: ListTransactionsRequest, replies: list[Reply]) -> ListTransac
                 transaction_state=each.state.label,
             )
             for each in found
+            if each.transactional_id not in hidden
         ],
     )
 

@@ -10,9 +10,10 @@ v13  error code for clients that should bootstrap again (KIP-1102): never set
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import islice
 
+from klamm.base.acl import AclResourceType
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import ZERO_UUID
 from klamm.controller.names import problem_of_name
@@ -22,11 +23,19 @@ from klamm.protocol.messages.metadata import (
     MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseBroker,
+    MetadataResponseTopic,
 )
-from klamm.server.authorized import CLUSTER_OPERATIONS, NOT_ASKED
-from klamm.server.call import Call, EncodedBody, Steps
+from klamm.server.authorization.operations import NOT_ASKED
+from klamm.server.authorization.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC
+from klamm.server.call import Call, EncodedBody, Steps, cluster_operations
+from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 from klamm.server.metadata.addresses import addresses_for, any_broker
-from klamm.server.metadata.metadata_answers import encode_topic, splice_topics, unknown_topic
+from klamm.server.metadata.metadata_answers import (
+    describe_topic,
+    encode_topic,
+    splice_topics,
+    unknown_topic,
+)
 
 # Before, a request can hold an id but must not.
 _FIRST_BY_ID = 12
@@ -39,10 +48,15 @@ _MOST_CREATED = 1000
 def handle(request: MetadataRequest, call: Call) -> Steps:
     if call.version < _FIRST_BY_ID and not all(map(_is_by_name, request.topics or ())):
         raise ApiError(ErrorCode.INVALID_REQUEST)
-    missing = _to_create(request, call)
+    hidden = _hidden(request, call)
+    missing = [name for name in _to_create(request, call) if name not in hidden]
+    uncreatable: Collection[str] = ()
+    if missing and not call.may(CREATE_CLUSTER, quietly=True):
+        uncreatable = call.denied(CREATE_TOPIC, missing)
+        missing = [name for name in missing if name not in uncreatable]
     if missing:
         call.broker.auto_creation.create(missing)
-    return _answer(request, call)
+    return _answer(request, call, hidden, uncreatable)
 
 
 def fail(request: MetadataRequest, error: ApiError, version: int) -> MetadataResponse:
@@ -77,34 +91,76 @@ def _to_create(request: MetadataRequest, call: Call) -> list[str]:
     return list(islice(missing, _MOST_CREATED))
 
 
-def _answer(request: MetadataRequest, call: Call) -> Steps:
+def _hidden(request: MetadataRequest, call: Call) -> Collection[str]:
+    """The topics of which the client may not know whether they exist."""
+    if call.broker.authorization is None:
+        return ()
+    image = call.broker.image
+    if request.topics is None or (call.version == 0 and not request.topics):
+        return call.denied(DESCRIBE_TOPIC, image.topics_by_name, quietly=True)
+    found = (_find(image, each) for each in request.topics)
+    names = [each.name for each in found if each is not None]
+    names += [each.name for each in request.topics if each.name is not None]
+    return call.denied(DESCRIBE_TOPIC, names)
+
+
+def _answer(
+    request: MetadataRequest, call: Call, hidden: Collection[str], uncreatable: Collection[str]
+) -> Steps:
     image = call.broker.image
     version = call.version
     with_operations = version >= 8 and request.include_topic_authorized_operations
-    listener = call.connection.listener.name
-    answers = call.broker.metadata_answers
     topics: list[bytes] = []
     if request.topics is None or (version == 0 and not request.topics):
         for number, topic in enumerate(image.topics_by_name.values()):
-            topics.append(answers.topic(image, topic, listener, version, with_operations))
+            if topic.name not in hidden:
+                topics.append(_known(topic, call, with_operations))
             if number % _STEP == 0:
                 yield
     else:
         for number, asked in enumerate(_distinct(request.topics)):
             known = _find(image, asked)
-            if known is not None:
-                topics.append(answers.topic(image, known, listener, version, with_operations))
+            name = asked.name if known is None else known.name
+            if name in hidden or name in uncreatable:
+                topics.append(encode_topic(_denied(asked, name in uncreatable), version))
+            elif known is not None:
+                topics.append(_known(known, call, with_operations))
             else:
-                name, error = _why_unknown(asked)
-                unknown = unknown_topic(
-                    name, error, asked.topic_id, with_operations=with_operations
-                )
-                topics.append(encode_topic(unknown, version))
+                topics.append(encode_topic(_unknown(asked, call, with_operations), version))
             if number % _STEP == 0:
                 yield
     with_cluster_operations = 8 <= version <= 10 and request.include_cluster_authorized_operations
     response = _without_topics(call, with_cluster_operations)
     return EncodedBody([splice_topics(response, topics, version)])
+
+
+def _known(topic: TopicImage, call: Call, with_operations: bool) -> bytes:
+    image, listener = call.broker.image, call.connection.listener.name
+    if with_operations and call.broker.authorization is not None:
+        # What is kept is for all; this is for one.
+        described = describe_topic(image, topic, listener, version=call.version)
+        described.topic_authorized_operations = call.operations(AclResourceType.TOPIC, topic.name)
+        return encode_topic(described, call.version)
+    return call.broker.metadata_answers.topic(image, topic, listener, call.version, with_operations)
+
+
+def _unknown(
+    asked: MetadataRequestTopic, call: Call, with_operations: bool
+) -> MetadataResponseTopic:
+    name, error = _why_unknown(asked)
+    topic = unknown_topic(name, error, asked.topic_id)
+    if with_operations:
+        topic.topic_authorized_operations = call.operations(AclResourceType.TOPIC, name or "")
+    return topic
+
+
+def _denied(asked: MetadataRequestTopic, is_uncreatable: bool) -> MetadataResponseTopic:
+    """Whoever asks by id knows that there is one; whoever asks by name is not told."""
+    if asked.topic_id != ZERO_UUID:
+        return unknown_topic(None, DESCRIBE_TOPIC.error, asked.topic_id)
+    topic = unknown_topic(asked.name, DESCRIBE_TOPIC.error)
+    topic.is_internal = is_uncreatable and asked.name in INTERNAL_TOPICS
+    return topic
 
 
 def _distinct(topics: Iterable[MetadataRequestTopic]) -> list[MetadataRequestTopic]:
@@ -138,5 +194,5 @@ def _without_topics(call: Call, with_operations: bool) -> MetadataResponse:
         ],
         cluster_id=broker.image.cluster_id,
         controller_id=any_broker(broker.image, broker.world.chance),
-        cluster_authorized_operations=CLUSTER_OPERATIONS if with_operations else NOT_ASKED,
+        cluster_authorized_operations=cluster_operations(call) if with_operations else NOT_ASKED,
     )

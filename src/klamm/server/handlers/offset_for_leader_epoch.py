@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from klamm.base.errors import ApiError
 from klamm.protocol.messages.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -10,15 +12,25 @@ from klamm.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopicResult,
 )
+from klamm.server.authorization.rights import CLUSTER_ACTION, DESCRIBE_TOPIC
 from klamm.server.call import Call, Steps
 
 
 def handle(request: OffsetForLeaderEpochRequest, call: Call) -> Steps:
+    denied: Collection[str] = ()
+    if not call.may(CLUSTER_ACTION, quietly=True):
+        denied = call.denied(DESCRIBE_TOPIC, (topic.topic for topic in request.topics))
     response = OffsetForLeaderEpochResponse()
     for topic in request.topics:
         yield
         result = OffsetForLeaderTopicResult(topic=topic.topic)
         response.topics.append(result)
+        if topic.topic in denied:
+            result.partitions = [
+                EpochEndOffset(error_code=DESCRIBE_TOPIC.error, partition=p.partition)
+                for p in topic.partitions
+            ]
+            continue
         for p in topic.partitions:
             result.partitions.append(_answer(topic.topic, p, call))
             yield

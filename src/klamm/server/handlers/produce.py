@@ -30,6 +30,7 @@ from klamm.protocol.messages.produce import (
 )
 from klamm.protocol.records.batch import ATTRIBUTES_AT, CODEC_MASK, Codec
 from klamm.replication.partition import ACKS_ALL, Partition
+from klamm.server.authorization.rights import WRITE_TOPIC, WRITE_TRANSACTIONAL_ID
 from klamm.server.call import Call, Later, Steps
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 from klamm.server.network.pending import PARKED, Parked
@@ -56,10 +57,15 @@ _PARKED_COST = 1024
 
 
 def handle(request: ProduceRequest, call: Call) -> ProduceResponse | Parked | Steps | Later | None:
+    if call.broker.authorization is not None:
+        # Once for each topic, however often it is looked for: this notes who was denied what.
+        call.denied(WRITE_TOPIC, _names(request, call))
     if not any(
         is_transactional(p.records) for topic in request.topic_data for p in topic.partition_data
     ):
         return _answer(request, call, None)
+    if request.transactional_id is not None:
+        call.require(WRITE_TRANSACTIONAL_ID, request.transactional_id)
     verification = ProduceVerification()
     client = client_of_version(call.version, adds_from=_FIRST_THAT_ADDS)
     verdicts = verification.ask(
@@ -70,6 +76,29 @@ def handle(request: ProduceRequest, call: Call) -> ProduceResponse | Parked | St
         return _answer_later(request, call, verification, verdicts)
     verification.take(verdicts)
     return _answer(request, call, verification)
+
+
+def fail(request: ProduceRequest, error: ApiError, version: int) -> ProduceResponse | None:
+    if request.acks == 0:
+        return None
+    return ProduceResponse(
+        responses=[
+            TopicProduceResponse(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_responses=[refusal(p.index, error, None) for p in topic.partition_data],
+            )
+            for topic in request.topic_data
+        ]
+    )
+
+
+def _names(request: ProduceRequest, call: Call) -> Iterator[str]:
+    if call.version < _FIRST_WITH_TOPIC_IDS:
+        return (topic.name for topic in request.topic_data)
+    known = call.broker.image.topics_by_id
+    found = (known.get(topic.topic_id) for topic in request.topic_data)
+    return (topic.name for topic in found if topic is not None)
 
 
 async def _answer_later(
@@ -308,6 +337,8 @@ def _find(topic: TopicProduceData, index: int, call: Call) -> Partition:
         if known is None:
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
         name = known.name
+    if not call.may(WRITE_TOPIC, name, quietly=True):
+        raise ApiError(WRITE_TOPIC.error)
     if name in INTERNAL_TOPICS and call.client_id != _ADMIN:
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION)
     return call.broker.replicas.get(name, index)

@@ -6,11 +6,13 @@ from klamm.protocol.messages.remove_raft_voter import (
     RemoveRaftVoterRequest,
     RemoveRaftVoterResponse,
 )
+from klamm.server.authorization.rights import ALTER_CLUSTER
 from klamm.server.call import Call
 from klamm.server.quorum.voter_changes import remove_voter
 
 
 async def handle(request: RemoveRaftVoterRequest, call: Call) -> RemoveRaftVoterResponse:
+    call.require(ALTER_CLUSTER)
     raft = call.context.quorum.raft
     if not raft.raft.is_leader and not call.connection.listener.is_controller:
         forwarded: RemoveRaftVoterResponse = await call.forward(request)

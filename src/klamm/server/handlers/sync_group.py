@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.protocol.messages.sync_group import SyncGroupRequest
+from klamm.server.authorization.rights import READ_GROUP
 from klamm.server.call import Call, Message
 from klamm.server.network.pending import Parked
 
@@ -17,6 +18,7 @@ _NAMES_PROTOCOL = 5
 def handle(request: SyncGroupRequest, call: Call) -> Message | Parked:
     if call.version >= _NAMES_PROTOCOL and not (request.protocol_type and request.protocol_name):
         raise ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    call.require(READ_GROUP, request.group_id)
     if not request.group_id:
         raise ApiError(ErrorCode.INVALID_GROUP_ID)
     return call.broker.groups.ask(

@@ -6,9 +6,11 @@ from klamm.protocol.messages.unregister_broker import (
     UnregisterBrokerRequest,
     UnregisterBrokerResponse,
 )
+from klamm.server.authorization.rights import ALTER_CLUSTER
 from klamm.server.call import Call
 
 
 async def handle(request: UnregisterBrokerRequest, call: Call) -> UnregisterBrokerResponse:
+    call.require(ALTER_CLUSTER)
     answer: UnregisterBrokerResponse = await call.forward(request)
     return answer

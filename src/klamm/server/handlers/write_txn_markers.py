@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from klamm.base.errors import ErrorCode
+from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition
 from klamm.coordinator.shard import Producer
 from klamm.protocol.messages.write_txn_markers import (
@@ -19,6 +19,7 @@ from klamm.protocol.messages.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 from klamm.protocol.records.control import EndMarker
+from klamm.server.authorization.rights import ALTER_CLUSTER, CLUSTER_ACTION
 from klamm.server.call import Call, Steps
 from klamm.server.coordination.markers import write_marker
 from klamm.server.network.pending import PARKED
@@ -78,6 +79,24 @@ class _Answer:
 
 
 def handle(request: WriteTxnMarkersRequest, call: Call) -> Steps:
+    # A coordinator has the one right, an operator who ends what hangs the other.
+    if not call.may(ALTER_CLUSTER, quietly=True):
+        call.require(CLUSTER_ACTION)
+    # Nodes of the cluster have no quota as clients.
+    call.quota = None
+    return _write(request, call)
+
+
+def fail(request: WriteTxnMarkersRequest, error: ApiError, version: int) -> WriteTxnMarkersResponse:
+    answer = _Answer()
+    for place, marker in enumerate(request.markers):
+        for topic in marker.topics:
+            for index in topic.partition_indexes:
+                answer.expect(place, TopicPartition(topic.name, index))(error.code)
+    return answer.response(request)
+
+
+def _write(request: WriteTxnMarkersRequest, call: Call) -> Steps:
     answer = _Answer()
     for place, marker in enumerate(request.markers):
         for topic in marker.topics:

@@ -188,6 +188,13 @@ class Login:
             f"{connection.peer_host}:{connection.peer_port}",
             f"{error} mechanism={self._mechanism} listener={connection.listener.name}",
         )
+        if connection.listener.audit is not None:
+            connection.listener.audit.login_failed(
+                listener=connection.listener.name,
+                host=connection.peer_host,
+                mechanism=self._mechanism or "",
+                reason=str(error),
+            )
         await asyncio.sleep(self._logins.failure_delay_seconds)
 
     def _invalid(self) -> str:

@@ -65,6 +65,9 @@ class MetadataQuorum:
         self.driver: ControllerDriver
         # Hears that this node has become the active controller.
         self.on_active: Callable[[], None] = lambda: None
+        # Hears, once, that this node has read the metadata as far as it is committed.
+        self.on_caught_up: Callable[[], None] = lambda: None
+        self._has_caught_up = False
         # Hear that another node leads, or that this one decides now.
         self._on_leader: list[Callable[[], None]] = []
         self.controller = ControllerChannel(world, settings, self)
@@ -215,6 +218,9 @@ class MetadataQuorum:
 
     def _followed(self, end_offset: int) -> None:
         self._published = end_offset
+        if not self._has_caught_up and 0 < self.high_watermark <= end_offset:
+            self._has_caught_up = True
+            self.on_caught_up()
         self.driver.published(end_offset)
         self._progress.set()
         self._progress = asyncio.Event()

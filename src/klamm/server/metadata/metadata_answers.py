@@ -16,7 +16,7 @@ from klamm.protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from klamm.protocol.wire import put_uvarint
-from klamm.server.authorized import NOT_ASKED, TOPIC_OPERATIONS
+from klamm.server.authorization.operations import NOT_ASKED, TOPIC_OPERATIONS
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 
 _FIRST_FLEXIBLE = 9
@@ -85,7 +85,12 @@ def _tail_size(version: int) -> int:
 
 
 def describe_topic(
-    image: ClusterImage, topic: TopicImage, listener: str, *, version: int, with_operations: bool
+    image: ClusterImage,
+    topic: TopicImage,
+    listener: str,
+    *,
+    version: int,
+    with_operations: bool = False,
 ) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         name=topic.name,
@@ -160,12 +165,10 @@ def unknown_topic(
     name: str | None,
     error: int,
     topic_id: Uuid = ZERO_UUID,
-    *,
-    with_operations: bool = False,
 ) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         error_code=error,
         name=name,
         topic_id=topic_id,
-        topic_authorized_operations=TOPIC_OPERATIONS if with_operations else NOT_ASKED,
+        topic_authorized_operations=NOT_ASKED,
     )

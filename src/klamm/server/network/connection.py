@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, cast
 
 from klamm.base.errors import CorruptFrame
 from klamm.base.principal import ANONYMOUS, KafkaPrincipal
+from klamm.security.principal_builder import AuthenticationContext
 from klamm.server.network.buffers import PartialFrame
 from klamm.server.network.limits import LARGE_READ, LEAST_PROGRESS, READ_AT_ONCE
 from klamm.server.network.outgoing import Answer, Outgoing
@@ -28,6 +29,7 @@ from klamm.server.world.ports import Arrival
 
 if TYPE_CHECKING:
     from klamm.security.certificate_names import CertificateNames
+    from klamm.server.authorization.grants import Grants
     from klamm.server.login.login import Login
     from klamm.server.network.listener import Listener
 
@@ -51,6 +53,7 @@ class Connection(Outgoing):
         "_partial",
         "_streak",
         "dispatch",
+        "grants",
         "last_active",
         "listener",
         "local_host",
@@ -76,6 +79,8 @@ class Connection(Outgoing):
         self.principal = ANONYMOUS
         self.login: Login | None = None
         self._muted: asyncio.TimerHandle | None = None
+        # What an authorizer has said of them.
+        self.grants: Grants | None = None
         self.last_active = self._moved_at
         self.peer_host = intern(arrival.host)
         self.local_host = ""
@@ -220,6 +225,10 @@ class Connection(Outgoing):
         self._max_size = login.max_bytes
 
     def admit(self, principal: KafkaPrincipal, dispatch: Dispatch) -> None:
+        builder = self.listener.principal_builder
+        if builder is not None:
+            context = AuthenticationContext(self.listener.name, self.peer_host, principal)
+            principal = builder.build(context)
         self.principal = principal
         self.dispatch = dispatch
         self._max_size = self.listener.limits.max_request_bytes

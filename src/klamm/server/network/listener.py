@@ -11,6 +11,8 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from klamm.security.principal_builder import AuthenticationContext, PrincipalBuilder
+from klamm.server.authorization.audit import Audit
 from klamm.server.login.logins import Logins
 from klamm.server.network.connection import Connection, Dispatch
 from klamm.server.network.shared import Shared
@@ -49,6 +51,9 @@ class Listener:
         self.on_closed: Callable[[Connection], None] | None = None
         # Whether clients are told a configured address, or the one that they came by.
         self.is_advertised = False
+        # Who names the user of a connection, where it is not Kafka's own way; and who notes a login that failed.
+        self.principal_builder: PrincipalBuilder | None = None
+        self.audit: Audit | None = None
         self.limits = shared.limits
         # Whose certificate is whose, where clients show one to say who they are.
         self.names: CertificateNames | None = None
@@ -125,6 +130,9 @@ class Listener:
         if self._logins is not None:
             connection.ask_who(self._logins.login(self._dispatch, self.time()))
         try:
+            if self.principal_builder is not None:
+                context = AuthenticationContext(self.name, connection.peer_host)
+                connection.principal = self.principal_builder.build(context)
             await arrival.adopt(connection)
         except BaseException as e:
             if connection not in self._connections:

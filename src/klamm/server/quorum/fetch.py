@@ -12,6 +12,7 @@ from __future__ import annotations
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.protocol.messages.fetch import FetchRequest, FetchResponse
 from klamm.raft.messages import FetchAnswer
+from klamm.server.authorization.rights import CLUSTER_ACTION
 from klamm.server.call import Call
 from klamm.server.network.pending import PARKED, Parked
 from klamm.server.quorum.answers import fetch_response
@@ -22,6 +23,7 @@ _MAX_BYTES = 8 << 20
 
 
 def handle(request: FetchRequest, call: Call) -> FetchResponse | Parked:
+    call.require(CLUSTER_ACTION)
     raft = call.context.quorum.raft
     fetch = read_fetch(request, raft.terms, call.version)
     if request.max_wait_ms < 0 or fetch.log_end.offset < 0:

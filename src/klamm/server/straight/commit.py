@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import Uuid
+from klamm.server.authorization.rights import READ_GROUP, READ_TOPIC
 from klamm.server.coordination.coordinator import Written
 from klamm.server.network.connection import Connection
 from klamm.server.network.outgoing import Answer
@@ -76,7 +77,7 @@ class StraightCommit:
             commit = self._read(frame, 10 + client_size, version)
         except (IndexError, UnicodeDecodeError, error):
             return None
-        if commit is None:
+        if commit is None or not self._is_permitted(connection, commit):
             return None
         now = self._broker.clock.now()
 
@@ -103,6 +104,13 @@ class StraightCommit:
             connection.hold(_PARKED_COST)
             return PARKED
         return encode(None) if written is Written.COMMITTED else None
+
+    def _is_permitted(self, connection: Connection, commit: Commit) -> bool:
+        authorization = self._broker.authorization
+        return authorization is None or (
+            authorization.permits(connection, READ_GROUP, commit.group_id)
+            and authorization.permits(connection, READ_TOPIC, commit.topic.name)
+        )
 
     def _read(self, frame: memoryview, at: int, version: int) -> Commit | None:
         """None for what is not that plain."""

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from klamm.base.errors import ApiError
 from klamm.protocol.wire import put_uvarint
 from klamm.replication.partition import Isolation, Partition
+from klamm.server.authorization.rights import READ_TOPIC
 from klamm.server.network.long_answer import DIRECT_BYTES, LONG_BYTES, LongAnswer
 from klamm.server.network.outgoing import Answer
 from klamm.server.straight.routes import SIZE_BY_ID, find_by_id, find_by_name
 
 if TYPE_CHECKING:
     from klamm.server.broker import Broker
+    from klamm.server.network.connection import Connection
 
 _FIRST_FLEXIBLE = 12
 _FIRST_WITH_TOPIC_IDS = 13
@@ -50,12 +52,18 @@ class _Route:
 class StraightFetch:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
+        self._authorization = broker.authorization
         self._max_bytes = broker.settings.network.fetch_max_bytes
         self._routes: dict[bytes, _Route] = {}
         broker.on_partitions_changed(self._routes.clear)
 
     def answer(
-        self, frame: memoryview, version: int, correlation_id: int, client_size: int
+        self,
+        connection: Connection,
+        frame: memoryview,
+        version: int,
+        correlation_id: int,
+        client_size: int,
     ) -> Answer | None:
         if not _FIRST_FLEXIBLE <= version <= _LAST or client_size < 0:
             return None
@@ -84,6 +92,10 @@ class StraightFetch:
         raw = frame[raw_at:rest_at].tobytes()
         route = self._routes.get(raw) or self._find(raw, by_id)
         if route is None or leader_epoch not in (-1, route.partition.leader_epoch):
+            return None
+        if self._authorization is not None and not self._authorization.permits(
+            connection, READ_TOPIC, route.partition.name.topic
+        ):
             return None
         return self._read(
             route, offset, min(most, max_bytes, self._max_bytes), min_bytes, correlation_id

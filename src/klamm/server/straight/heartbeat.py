@@ -9,11 +9,13 @@ from struct import Struct, error
 from typing import TYPE_CHECKING
 
 from klamm.base.errors import ApiError
+from klamm.server.authorization.rights import READ_GROUP
 from klamm.server.network.outgoing import Answer
 
 if TYPE_CHECKING:
     from klamm.coordinator.group.classic.seat import Seat
     from klamm.server.broker import Broker
+    from klamm.server.network.connection import Connection
 
 # What clients of the C library send, and what all others do.
 _CLASSIC, _FLEXIBLE = 3, 4
@@ -38,13 +40,23 @@ _FLEXIBLE_ANSWER = Struct(">iiBihB")
 class StraightHeartbeat:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
+        self._authorization = broker.authorization
         self._now = broker.clock.monotonic
         # Clients repeat themselves: what a heartbeat says behind its correlation id, and the seat that it is about.
         self._seats: dict[int, dict[bytes, Seat]] = {_CLASSIC: {}, _FLEXIBLE: {}}
 
     def answer(
-        self, frame: memoryview, version: int, correlation_id: int, client_size: int
+        self,
+        connection: Connection,
+        frame: memoryview,
+        version: int,
+        correlation_id: int,
+        client_size: int,
     ) -> Answer | None:
+        if self._authorization is not None and not self._authorization.permits(
+            connection, READ_GROUP, _group_in(frame, version, client_size)
+        ):
+            return None
         seats = self._seats.get(version)
         if seats is None:
             return None
@@ -93,3 +105,15 @@ class StraightHeartbeat:
             return classic.seat(group_id, str(member, "utf-8"), generation)
         except (ApiError, IndexError, UnicodeDecodeError, error):
             return None
+
+
+def _group_in(frame: memoryview, version: int, client_size: int) -> str:
+    """The group that a heartbeat is about; none if it is not as simple as these are."""
+    at = 10 + max(client_size, 0)
+    try:
+        if version == _FLEXIBLE:
+            return str(frame[at + 2 : at + 1 + frame[at + 1]], "utf-8")
+        (size,) = _SHORT.unpack_from(frame, at)
+        return str(frame[at + 2 : at + 2 + size], "utf-8")
+    except (IndexError, UnicodeDecodeError, error):
+        return ""

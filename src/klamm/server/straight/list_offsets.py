@@ -9,11 +9,13 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from klamm.replication.partition import Partition
+from klamm.server.authorization.rights import DESCRIBE_TOPIC
 from klamm.server.network.outgoing import Answer
 from klamm.server.straight.routes import find_by_name
 
 if TYPE_CHECKING:
     from klamm.server.broker import Broker
+    from klamm.server.network.connection import Connection
 
 _FIRST_FLEXIBLE = 6
 _FIRST_WITH_TIMEOUT = 10
@@ -43,11 +45,17 @@ class _Route:
 class StraightListOffsets:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
+        self._authorization = broker.authorization
         self._routes: dict[bytes, _Route] = {}
         broker.on_partitions_changed(self._routes.clear)
 
     def answer(
-        self, frame: memoryview, version: int, correlation_id: int, client_size: int
+        self,
+        connection: Connection,
+        frame: memoryview,
+        version: int,
+        correlation_id: int,
+        client_size: int,
     ) -> Answer | None:
         if not _FIRST_FLEXIBLE <= version <= _LAST or client_size < 0:
             return None
@@ -79,6 +87,10 @@ class StraightListOffsets:
             return None
         partition = route.partition
         if not partition.is_leader or leader_epoch not in (-1, partition.leader_epoch):
+            return None
+        if self._authorization is not None and not self._authorization.permits(
+            connection, DESCRIBE_TOPIC, partition.name.topic
+        ):
             return None
         if timestamp == _LATEST:
             if partition.leadership is not None and partition.is_behind_epoch:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from klamm.base.errors import ApiError
 from klamm.log.results import Appended
 from klamm.replication.partition import ACKS_ALL, Partition
+from klamm.server.authorization.rights import WRITE_TOPIC, WRITE_TRANSACTIONAL_ID
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 from klamm.server.network.outgoing import Answer
 from klamm.server.network.pending import Parked
@@ -24,6 +25,7 @@ from klamm.server.verification.batch import ATTRIBUTES_AT, TRANSACTIONAL, is_ver
 
 if TYPE_CHECKING:
     from klamm.server.broker import Broker
+    from klamm.server.network.connection import Connection
 
 _FIRST_FLEXIBLE = 9
 _LAST = 13
@@ -89,6 +91,7 @@ class PendingProduce(DelayedProduce):
 class StraightProduce:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
+        self._authorization = broker.authorization
         self._now = broker.clock.wall
         self._waiting = broker.waiting
         self._fetches = broker.fetches.parked
@@ -102,7 +105,12 @@ class StraightProduce:
         self._routes_by_id.clear()
 
     def answer(
-        self, frame: memoryview, version: int, correlation_id: int, client_size: int
+        self,
+        connection: Connection,
+        frame: memoryview,
+        version: int,
+        correlation_id: int,
+        client_size: int,
     ) -> Answer | Parked | None:
         if not _FIRST_FLEXIBLE <= version <= _LAST or client_size < 0:
             return None
@@ -143,25 +151,36 @@ class StraightProduce:
         except (IndexError, error):
             return None
         if route is None:
-            has_transaction = transactional > 0
+            has_transaction = transactional > 0 and self._may_use(connection, frame, client_size)
+            # fmt: off
             return self._many.answer(
-                frame,
-                at,
-                version,
-                correlation_id,
-                acks=acks,
-                timeout_ms=timeout_ms,
-                has_transaction=has_transaction,
+                connection, frame, at, version, correlation_id,
+                acks=acks, timeout_ms=timeout_ms, has_transaction=has_transaction,
             )
+            # fmt: on
         stop = at + size
         # After the records: no tags for the partition, the topic and the request, and nothing more.
         if size <= 0 or stop + 3 != len(frame) or frame[stop] or frame[stop + 1] or frame[stop + 2]:
             return None
         if (size > ATTRIBUTES_AT and frame[at + ATTRIBUTES_AT] & TRANSACTIONAL) and not (
-            transactional and is_verified(frame, at, size, route.partition)
+            transactional
+            and is_verified(frame, at, size, route.partition)
+            and self._may_use(connection, frame, client_size)
+        ):
+            return None
+        if self._authorization is not None and not self._authorization.permits(
+            connection, WRITE_TOPIC, route.partition.name.topic
         ):
             return None
         return route.append(route, frame[at:stop], acks, correlation_id, timeout_ms)
+
+    def _may_use(self, connection: Connection, frame: memoryview, client_size: int) -> bool:
+        """Whether the transactional id in the frame is the client's."""
+        if self._authorization is None:
+            return True
+        at = 12 + client_size
+        transactional_id = frame[at : at - 1 + frame[at - 1]].tobytes().decode("utf-8", "replace")
+        return self._authorization.permits(connection, WRITE_TRANSACTIONAL_ID, transactional_id)
 
     def _append_alone(
         self, route: _Route, data: memoryview, acks: int, correlation_id: int, timeout_ms: int

@@ -19,6 +19,7 @@ from klamm.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from klamm.replication.partition import ACKS_ALL, Partition
+from klamm.server.authorization.rights import WRITE_TOPIC
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 from klamm.server.handlers.produce import as_told, refusal
 from klamm.server.network.outgoing import Answer
@@ -29,6 +30,7 @@ from klamm.server.verification.batch import ATTRIBUTES_AT, TRANSACTIONAL, is_ver
 
 if TYPE_CHECKING:
     from klamm.server.broker import Broker
+    from klamm.server.network.connection import Connection
 
 FIRST_WITH_TOPIC_IDS = 13
 _ID_SIZE = 16
@@ -63,6 +65,7 @@ class _Topic:
 class StraightProduceMany:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
+        self._authorization = broker.authorization
         self._now = broker.clock.wall
         self._waiting = broker.waiting
         self._fetches = broker.fetches.parked
@@ -72,6 +75,7 @@ class StraightProduceMany:
 
     def answer(
         self,
+        connection: Connection,
         frame: memoryview,
         at: int,
         version: int,
@@ -88,6 +92,10 @@ class StraightProduceMany:
             raw = frame[at:end].tobytes()
             topic = self._topics.get(raw) or self._find(raw, by_id)
             if topic is None:
+                return None
+            if self._authorization is not None and not self._authorization.permits(
+                connection, WRITE_TOPIC, topic.name
+            ):
                 return None
             places = self._places(frame, end, topic, has_transaction)
         except (IndexError, error):
