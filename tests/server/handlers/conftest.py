@@ -73,3 +73,20 @@ def ann(token_node: RunningNode) -> Iterator[WireClient]:
     with WireClient(token_node.address) as client:
         log_in(client, PlainClient("ann", "another"))
         yield client
+
+
+@pytest.fixture(scope="module")
+def ruled_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
+    """With an authorizer; who comes without a name may do everything."""
+    settings: dict[str, object] = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+    }
+    with RunningNode(tmp_path_factory.mktemp("ruled"), settings) as node:
+        yield node
+
+
+@pytest.fixture
+def ruler(ruled_node: RunningNode) -> Iterator[WireClient]:
+    with WireClient(ruled_node.address) as client:
+        yield client

@@ -95,8 +95,7 @@ def _checked(creation: AclCreation) -> AclImage:
         raise _invalid(f"Invalid operation {creation.operation}")
     if creation.permission_type not in (AclPermission.DENY, AclPermission.ALLOW):
         raise _invalid(f"Invalid permissionType {creation.permission_type}")
-    user_type, colon, user = creation.principal.partition(":")
-    if not (user_type and colon and user):
+    if ":" not in creation.principal:
         raise _invalid(f"Could not parse principal from `{creation.principal}`")
     if "/" in creation.host and network_of(creation.host) is None:
         # Deviation: Kafka 4.3 takes it, and then it covers nobody: a denial that never denies.
