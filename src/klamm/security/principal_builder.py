@@ -8,13 +8,15 @@ from klamm.base.principal import KafkaPrincipal
 
 
 class AuthenticationContext(NamedTuple):
-    """What is known of a client when it has come in. A name stands here only after it was proven."""
+    """What is known of a client when it has come in."""
 
     listener: str
     host: str
-    # Whom the login, or the certificate, has named; None on a listener that asks nobody for a name.
-    principal: KafkaPrincipal | None = None
+    # Whom the login, or the certificate, has named and proven; ANONYMOUS where nobody is asked for a name.
+    principal: KafkaPrincipal
 
 
 class PrincipalBuilder(Protocol):
-    def build(self, context: AuthenticationContext) -> KafkaPrincipal: ...
+    def build(self, context: AuthenticationContext) -> KafkaPrincipal:
+        """ValueError: nobody whom we know. The connection is closed."""
+        ...

@@ -110,14 +110,25 @@ class Connection(Outgoing):
         # No buffer of its own: as soon as the kernel takes no more we know it, and every unsent byte is counted.
         self._transport.set_write_buffer_limits(high=0)
         self.listener.opened(self)
-        if self.listener.names is not None:
-            self._learn_name(self.listener.names, transport)
+        names = self.listener.names
+        if names is not None or (self.listener.principal_builder is not None and not self.login):
+            self._learn_name(names, transport)
 
-    def _learn_name(self, names: CertificateNames, transport: asyncio.BaseTransport) -> None:
+    def _learn_name(self, names: CertificateNames | None, transport: asyncio.BaseTransport) -> None:
         try:
-            self.principal = names.principal_of(transport.get_extra_info("peer_certificate"))
+            principal = self.principal
+            if names is not None:
+                principal = names.principal_of(transport.get_extra_info("peer_certificate"))
+            self.principal = self._built(principal)
         except ValueError as e:
             self.refuse(str(e))
+
+    def _built(self, principal: KafkaPrincipal) -> KafkaPrincipal:
+        """As principal.builder.class has it. ValueError: there is nobody of that name."""
+        builder = self.listener.principal_builder
+        if builder is None:
+            return principal
+        return builder.build(AuthenticationContext(self.listener.name, self.peer_host, principal))
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._transport is None and exc is not None:
@@ -225,11 +236,7 @@ class Connection(Outgoing):
         self._max_size = login.max_bytes
 
     def admit(self, principal: KafkaPrincipal, dispatch: Dispatch) -> None:
-        builder = self.listener.principal_builder
-        if builder is not None:
-            context = AuthenticationContext(self.listener.name, self.peer_host, principal)
-            principal = builder.build(context)
-        self.principal = principal
+        self.principal = self._built(principal)
         self.dispatch = dispatch
         self._max_size = self.listener.limits.max_request_bytes
 

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from klamm.security.principal_builder import AuthenticationContext, PrincipalBuilder
+from klamm.security.principal_builder import PrincipalBuilder
 from klamm.server.authorization.audit import Audit
 from klamm.server.login.logins import Logins
 from klamm.server.network.connection import Connection, Dispatch
@@ -130,9 +130,6 @@ class Listener:
         if self._logins is not None:
             connection.ask_who(self._logins.login(self._dispatch, self.time()))
         try:
-            if self.principal_builder is not None:
-                context = AuthenticationContext(self.name, connection.peer_host)
-                connection.principal = self.principal_builder.build(context)
             await arrival.adopt(connection)
         except BaseException as e:
             if connection not in self._connections:
