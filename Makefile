@@ -62,6 +62,7 @@ WAITING_WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
 
 .PHONY: foreign
 foreign: setup ## oracle, compat and cluster in one go
+	@$(UV) sync --quiet --frozen --inexact --all-extras --group recipes
 	@$(BIN)/pytest $(WAITING_WORKERS) -m "oracle or compat or cluster"
 
 .PHONY: oracle
@@ -70,6 +71,7 @@ oracle: setup ## klamm's bytes and answers against Java's serializers and a real
 
 .PHONY: compat
 compat: setup ## real clients against klamm: Python, Java, C, JavaScript, Go
+	@$(UV) sync --quiet --frozen --inexact --all-extras --group recipes
 	@$(BIN)/pytest $(WAITING_WORKERS) -m compat
 
 .PHONY: cluster

@@ -51,6 +51,18 @@ def test_memory_is_forgotten_at_a_clean_stop(number: int) -> None:
     assert (existed, Path(ready["data"]).exists(), process.returncode) == (True, False, 0)
 
 
+def test_ends_with_the_program_that_started_it() -> None:
+    """Whose end of the pipe closes however it ends."""
+    command = [KLAMM, "serve", "--port", "0", "--memory", "--json", "--end-with-stdin"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        ready = json.loads(first_line(process))
+        process.communicate(timeout=60)
+
+    assert ready["pid"] == process.pid
+    assert (Path(ready["data"]).exists(), process.returncode) == (False, 0)
+
+
 def test_second_broker_cannot_have_the_port_or_the_directory(tmp_path: Path) -> None:
     data = str(tmp_path / "data")
     with serve("--port", "0", "--data", data, "--json") as first:

@@ -55,11 +55,12 @@ def run(arguments: Sequence[str]) -> int:
 
     announce = _announcer(as_json=options.json)
     if not options.memory:
-        return serve(settings, announce=announce)
+        return serve(settings, announce=announce, ends_with_stdin=options.end_with_stdin)
     from klamm.server.world.memory import memory_directory
 
     with memory_directory() as directory:
-        return serve(_kept_in(directory, settings), announce=announce)
+        settings = _kept_in(directory, settings)
+        return serve(settings, announce=announce, ends_with_stdin=options.end_with_stdin)
 
 
 def _kept_in(directory: str, settings: Settings) -> Settings:
@@ -125,6 +126,7 @@ def _announcer(*, as_json: bool) -> Callable[[Ready], None]:
             "cluster_id": ready.cluster_id,
             "node_id": ready.node_id,
             "data": ready.data,
+            "pid": os.getpid(),
         }
         line = f"klamm ready on {ready.address} (cluster {ready.cluster_id}, data {ready.data})"
         print(json.dumps({"event": "ready", **facts}) if as_json else line, flush=True)
@@ -172,6 +174,11 @@ def _parser() -> argparse.ArgumentParser:
         help="any setting; repeatable",
     )
     add("--json", action="store_true", help="print the ready line as a JSON object")
+    add(
+        "--end-with-stdin",
+        action="store_true",
+        help="stop when stdin is closed: with the program that started it, however that ends",
+    )
     add("--log-level", choices=_LEVELS, default="info", help="how much to log [default: info]")
     return parser
 

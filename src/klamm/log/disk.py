@@ -6,7 +6,6 @@ write or fsync the page cache can no longer be trusted.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 from typing import NamedTuple, Protocol
@@ -174,6 +173,9 @@ class RealDisk:
         return Space(found.f_frsize * found.f_blocks, found.f_frsize * found.f_bavail)
 
     def lock(self, path: str) -> RealFile | None:
+        # Not every system has it, and not every use of this module needs it.
+        import fcntl
+
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
+from threading import Thread
 
 from klamm.base.settings.broker import Settings
 from klamm.server.node import CannotStart, Node, Ready
@@ -16,24 +19,38 @@ from klamm.server.world.machine import raise_file_limit
 from klamm.server.world.real import real_world
 
 
-def serve(settings: Settings, *, announce: Callable[[Ready], None]) -> int:
-    """Run a broker until SIGTERM or SIGINT; returns the exit code of the process."""
+def serve(
+    settings: Settings, *, announce: Callable[[Ready], None], ends_with_stdin: bool = False
+) -> int:
+    """Run a broker until SIGTERM or SIGINT, or the end of its stdin; returns the exit code of the process."""
     raise_file_limit()
     try:
-        import uvloop
-
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(_run_until_stopped(settings, announce))
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            return runner.run(_run_until_stopped(settings, announce, ends_with_stdin))
     except (CannotStart, StorageError) as e:
         print(f"klamm cannot start: {e}", file=sys.stderr)
         return 1
 
 
-async def _run_until_stopped(settings: Settings, announce: Callable[[Ready], None]) -> int:
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+    """uvloop's where there is one for the platform. All of it works with asyncio's own, at about twice the CPU."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.SelectorEventLoop
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory
+
+
+async def _run_until_stopped(
+    settings: Settings, announce: Callable[[Ready], None], ends_with_stdin: bool
+) -> int:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    if ends_with_stdin:
+        Thread(target=_await_end_of_stdin, args=(loop, stop), daemon=True).start()
     node = Node(settings, real_world())
     await node.start()
     try:
@@ -51,3 +68,13 @@ async def _run_until_stopped(settings: Settings, announce: Callable[[Ready], Non
     finally:
         await node.stop()
     return 1 if node.has_failed else 0
+
+
+def _await_end_of_stdin(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    """Whoever started us has the other end: it closes when that process is gone, however it went."""
+    with suppress(OSError):
+        while os.read(sys.stdin.fileno(), 4096):
+            pass
+    # The loop may have been faster.
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(stop.set)

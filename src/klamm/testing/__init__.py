@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from klamm.testing.kit.broker import Broker
     from klamm.testing.kit.cluster.cluster import Cluster
     from klamm.testing.kit.frameworks.cases import KafkaMixin
+    from klamm.testing.kit.frameworks.containers import KafkaContainer
     from klamm.testing.kit.kafka import External, Kafka
     from klamm.testing.kit.records import Record
     from klamm.testing.kit.topics import NewTopic, Topic
@@ -27,6 +28,7 @@ __all__ = [
     "Cluster",
     "External",
     "Kafka",
+    "KafkaContainer",
     "KafkaMixin",
     "NewTopic",
     "Record",
@@ -38,6 +40,7 @@ _HOMES = {
     "Cluster": "cluster.cluster",
     "External": "kafka",
     "Kafka": "kafka",
+    "KafkaContainer": "frameworks.containers",
     "KafkaMixin": "frameworks.cases",
     "NewTopic": "topics",
     "Record": "records",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,7 +26,10 @@ def memory_limit(limits: tuple[Path, ...] = _MEMORY_LIMITS) -> int:
 
 def cores(quota: Path = _CPU_QUOTA) -> float:
     """How many cores this process may use, or the container if that is less."""
-    usable = len(os.sched_getaffinity(0))
+    # Only Linux says which ones.
+    usable = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     # "max 100000", or no such file: nobody set a limit.
     with suppress(OSError, ValueError):
         microseconds, period = map(int, quota.read_text().split())
@@ -37,12 +39,16 @@ def cores(quota: Path = _CPU_QUOTA) -> float:
 
 def file_limit() -> int:
     """How many files and sockets may be open."""
+    import resource
+
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return soft if soft != resource.RLIM_INFINITY else 1 << 20
 
 
 def raise_file_limit() -> None:
     """Take all that we may have: the soft limit is only there for programs that use select()."""
+    import resource
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         with suppress(OSError, ValueError):

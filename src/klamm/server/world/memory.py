@@ -6,7 +6,6 @@ start removes those that nobody holds. Only directories of this name, of this us
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -39,6 +38,8 @@ def memory_directory(parent: Path | None = None) -> Iterator[str]:
 
 def sweep(parent: Path) -> None:
     """Remove what brokers that were killed have left."""
+    import fcntl
+
     for directory in parent.glob(f"{PREFIX}*"):
         with suppress(OSError):
             if directory.is_symlink() or directory.stat().st_uid != os.geteuid():
@@ -53,6 +54,8 @@ def sweep(parent: Path) -> None:
 
 
 def _make(parent: Path) -> tuple[Path, int]:
+    import fcntl
+
     while True:
         directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
         lock = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

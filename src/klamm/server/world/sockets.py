@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 # A client that waits for an answer may vanish without a word; then the kernel finds out.
 _PROBE_AFTER_SECONDS = 300
+# macOS has another name for the one, and nothing for the other.
+_KEEP_IDLE: int = getattr(socket, "TCP_KEEPIDLE", getattr(socket, "TCP_KEEPALIVE", 0))
+_MORE: int = getattr(socket, "MSG_MORE", 0)
 _LONGEST_DOCUMENT = 1024 * 1024
 
 
@@ -30,7 +33,7 @@ class SocketWire:
         self.send: Callable[[Buffer], int] = client.send
 
     def send_more(self, data: Buffer) -> int:
-        return self._socket.send(data, socket.MSG_MORE)
+        return self._socket.send(data, _MORE)
 
     def send_file(self, file: File, position: int, size: int) -> int | None:
         if not isinstance(file, RealFile):
@@ -122,7 +125,7 @@ class Sockets:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             # What is accepted later inherits these.
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _PROBE_AFTER_SECONDS)
+            listening.setsockopt(socket.IPPROTO_TCP, _KEEP_IDLE, _PROBE_AFTER_SECONDS)
             listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if info[0] == socket.AF_INET6 and not host:
                 listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Self, TypeVar
 
@@ -119,22 +120,44 @@ def _written(record: Record, topic: str, delivered: Delivered) -> Record:
     )
 
 
+def count_records(bootstrap: str, starts: Mapping[TopicPartition, int]) -> Counter[TopicPartition]:
+    """From these offsets on. Offsets alone would count markers of transactions and what compaction took."""
+
+    async def read() -> Counter[TopicPartition]:
+        found: Counter[TopicPartition] = Counter()
+        async with Consumer(bootstrap, _reading(read_committed=True)) as consumer:
+            consumer.assign(list(starts))
+            for partition, offset in starts.items():
+                consumer.seek(partition, offset)
+            ends = await consumer.end_offsets(list(starts))
+            while any([await consumer.position(each) < ends[each] for each in starts]):
+                found.update(each.topic_partition for each in await consumer.poll(timeout_ms=100))
+        return found
+
+    with Runner() as runner:
+        return runner.run(read())
+
+
+def _reading(*, read_committed: bool) -> ConsumerSettings:
+    return ConsumerSettings(
+        client_id=CLIENT_ID,
+        auto_offset_reset="earliest",
+        auto_commit=False,
+        auto_create_topics=False,
+        read_committed=read_committed,
+        retry_backoff=_BACKOFF,
+        fetch_max_wait_ms=100,
+        max_poll_records=100_000,
+    )
+
+
 class Reader:
     """Reads a topic from its beginning on, also one that does not exist yet."""
 
     def __init__(self, bootstrap: str, topic: str, *, read_committed: bool = True) -> None:
         self._bootstrap = bootstrap
         self._topic = topic
-        self._settings = ConsumerSettings(
-            client_id=CLIENT_ID,
-            auto_offset_reset="earliest",
-            auto_commit=False,
-            auto_create_topics=False,
-            read_committed=read_committed,
-            retry_backoff=_BACKOFF,
-            fetch_max_wait_ms=100,
-            max_poll_records=100_000,
-        )
+        self._settings = _reading(read_committed=read_committed)
         self._runner = Runner()
         self._consumer: Consumer[bytes | None, bytes | None] | None = None
         self._found: list[Record] = []
