@@ -11,10 +11,14 @@ from klamm.protocol.messages.fetch import (
     EpochEndOffset,
     FetchableTopicResponse,
     FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionData,
 )
 from klamm.replication.fetch_sessions import FetchPartition
 from klamm.server.fetch.fetch_response import Divergence, FetchResult, encode_fetch_response
+from klamm.server.metadata.addresses import NodeAddress
+from klamm.server.metadata.current_leader import CurrentLeader
 
 TOPIC_ID = Uuid(bytes(range(16)))
 
@@ -97,6 +101,41 @@ def test_bytes_equal_those_of_the_declared_message(version: int) -> None:
     body = encode_fetch_response(version, error=0, session_id=42, results=results)
 
     assert b"".join(map(bytes, body.parts)) == expected(version)
+
+
+@pytest.mark.parametrize("version", range(16, 19))
+def test_who_leads_instead_is_told_as_declared(version: int) -> None:
+    refused = PartitionData(
+        partition_index=2,
+        error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        high_watermark=-1,
+        last_stable_offset=-1,
+        log_start_offset=-1,
+        aborted_transactions=None,
+        preferred_read_replica=-1,
+        current_leader=LeaderIdAndEpoch(leader_id=3, leader_epoch=7),
+        records=b"",
+    )
+    topic = FetchableTopicResponse(topic_id=TOPIC_ID, partitions=[refused])
+    declared = FetchResponse(
+        session_id=42,
+        responses=[topic],
+        node_endpoints=[
+            NodeEndpoint(node_id=3, host="häst", port=9092, rack="r"),
+            NodeEndpoint(node_id=4, host="", port=1, rack=None),
+        ],
+    )
+    result = FetchResult(asked(version, "", 2), ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    body = encode_fetch_response(
+        version,
+        error=0,
+        session_id=42,
+        results=[result._replace(leader=CurrentLeader(3, 7))],
+        leaders=[NodeAddress(3, "häst", 9092, "r"), NodeAddress(4, "", 1, None)],
+    )
+
+    assert b"".join(map(bytes, body.parts)) == encode(declared, version)
 
 
 @pytest.mark.parametrize("version", range(4, 19))

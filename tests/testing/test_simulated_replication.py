@@ -9,6 +9,11 @@ from klamm.base.ids import TopicPartition, Uuid
 from klamm.client import Admin, Consumer, Producer
 from klamm.client.cluster import Cluster
 from klamm.client.serializers import Bytes
+from klamm.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
 from klamm.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from klamm.protocol.messages.produce import (
     PartitionProduceData,
@@ -20,6 +25,7 @@ from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
 from klamm.replication.partition import Partition
 from klamm.replication.replica_selector import RACK_AWARE
+from klamm.server.peers.channel import PeerChannel
 from klamm.testing.cluster import SimulatedCluster
 from klamm.testing.world import Simulation
 
@@ -268,3 +274,80 @@ def test_a_consumer_is_sent_to_the_follower_in_its_rack_and_reads_there() -> Non
 
 def topic_id(cluster: SimulatedCluster) -> Uuid:
     return cluster.nodes[1].broker.image.topics_by_name[TOPIC].topic_id
+
+
+def channel_to(cluster: SimulatedCluster, node_id: int) -> PeerChannel:
+    world = cluster.simulation.machine("client").world
+    return PeerChannel(world, cluster.name_of(node_id), 9092, client_id="client")
+
+
+def a_produce(cluster: SimulatedCluster, *, timeout_ms: int = 1000) -> ProduceRequest:
+    data = PartitionProduceData(index=0, records=build_batch([Record(timestamp=1, value=b"v")]))
+    topic = TopicProduceData(name=TOPIC, topic_id=topic_id(cluster), partition_data=[data])
+    return ProduceRequest(acks=-1, timeout_ms=timeout_ms, topic_data=[topic])
+
+
+def hint(answer: ProduceResponse | FetchResponse, part: object) -> tuple[int, int, list[str]]:
+    """The error, who leads instead, and where (KIP-951)."""
+    error, leader = part.error_code, part.current_leader  # type: ignore[attr-defined]
+    return error, leader.leader_id, [each.host for each in answer.node_endpoints]
+
+
+def test_who_asks_a_follower_or_with_an_old_epoch_is_told_who_leads() -> None:
+    cluster = a_cluster()
+
+    async def work() -> list[tuple[int, int, list[str]]]:
+        await create(cluster)
+        first = leader(cluster)
+        channel = channel_to(cluster, next(each for each in cluster.ids if each != first))
+        produced = await channel.ask(a_produce(cluster))
+        # Somebody who knows the first leader only.
+        part = FetchPartition(partition=0, partition_max_bytes=99, current_leader_epoch=0)
+        wanted = FetchTopic(topic_id=topic_id(cluster), partitions=[part])
+        cluster.kill(first)
+        await cluster.until(lambda: cluster.leader_of(*P0) not in (first, None))
+        second = leader(cluster)
+        fetched = await channel_to(cluster, second).ask(FetchRequest(topics=[wanted], max_bytes=99))
+        return [
+            hint(produced, produced.responses[0].partition_responses[0]),
+            (first, second, [cluster.name_of(first), cluster.name_of(second)]),
+            hint(fetched, fetched.responses[0].partitions[0]),
+        ]
+
+    produced, (first, second, names), fetched = cluster.run(work)
+    assert produced == (ErrorCode.NOT_LEADER_OR_FOLLOWER, first, [names[0]])
+    assert fetched == (ErrorCode.FENCED_LEADER_EPOCH, second, [names[1]])
+
+
+@pytest.mark.parametrize("configs", [{}, {"flush_messages": "1"}], ids=["straight", "handled"])
+def test_who_waits_for_a_leader_that_is_deposed_is_told_who_leads_now(
+    configs: dict[str, str],
+) -> None:
+    cluster = a_cluster()
+
+    async def work() -> tuple[tuple[int, int, list[str]], int]:
+        await create(cluster, **configs)
+        first = leader(cluster)
+        third, second = sorted(
+            (each for each in cluster.ids if each != first),
+            key=lambda each: cluster.nodes[each].quorum.driver.is_active,
+        )
+        # It is in the ISR for a while yet, so that nothing is committed.
+        cluster.pause(third)
+        acks = cluster.nodes[first].broker.waiting.acks
+        asked = asyncio.create_task(
+            channel_to(cluster, first).ask(a_produce(cluster, timeout_ms=60_000), timeout_ms=60_000)
+        )
+        await cluster.until(lambda: len(acks) == 1)
+        move = ReassignablePartition(partition_index=0, replicas=[second])
+        await channel_to(cluster, second).ask(
+            AlterPartitionReassignmentsRequest(
+                topics=[ReassignableTopic(name=TOPIC, partitions=[move])]
+            )
+        )
+        answer = await asked
+        cluster.resume(third)
+        return hint(answer, answer.responses[0].partition_responses[0]), second
+
+    told, second = cluster.run(work)
+    assert told == (ErrorCode.NOT_LEADER_OR_FOLLOWER, second, [cluster.name_of(second)])

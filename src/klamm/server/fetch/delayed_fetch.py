@@ -17,11 +17,14 @@ from klamm.replication.partition import Isolation, Partition
 from klamm.replication.replica_selector import nearest_replica
 from klamm.server.authorization.rights import READ_TOPIC
 from klamm.server.fetch.fetch_response import (
+    FIRST_WITH_ENDPOINTS,
     Divergence,
     FetchResult,
     encode_fetch_response,
     encode_long_fetch_response,
 )
+from klamm.server.metadata.addresses import NodeAddress
+from klamm.server.metadata.current_leader import current_leader, leader_addresses
 from klamm.server.network.long_answer import LONG_BYTES, is_better_sent_directly
 
 if TYPE_CHECKING:
@@ -34,6 +37,8 @@ _MANY = 1000
 _STEP = 64
 # From here on a client may read from a follower.
 _FIRST_WITH_RACK = 11
+# A client that hears these is told who leads (KIP-951).
+_LED_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 _UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 # What does not change by itself: no reason to hurry as long as there are other partitions.
 _NOT_SERVED = (*_UNKNOWN, READ_TOPIC.error)
@@ -285,20 +290,38 @@ def divergence(partition: Partition, asked: FetchPartition) -> Divergence | None
 def encode_results(
     call: Call, session_id: int, results: Sequence[FetchResult]
 ) -> EncodedBody | LongBody:
+    addresses: list[NodeAddress] = []
+    if call.version >= FIRST_WITH_ENDPOINTS and any(
+        each.error in _LED_ELSEWHERE for each in results
+    ):
+        results = [_with_leader(call.broker, each) for each in results]
+        leaders = [each.leader for each in results if each.leader is not None]
+        addresses = leader_addresses(call.broker, call.connection, leaders)
     try:
-        return _encode(call.version, session_id, results)
+        return _encode(call.version, session_id, results, addresses)
     except OSError:
         checked = [_checked(call.broker, result) for result in results]
-        return _encode(call.version, session_id, checked)
+        return _encode(call.version, session_id, checked, addresses)
+
+
+def _with_leader(broker: Broker, result: FetchResult) -> FetchResult:
+    if result.error not in _LED_ELSEWHERE:
+        return result
+    asked = result.asked
+    leader = current_leader(broker, asked.topic or asked.topic_id, asked.index)
+    return result._replace(leader=leader)
 
 
 def _encode(
-    version: int, session_id: int, results: Sequence[FetchResult]
+    version: int,
+    session_id: int,
+    results: Sequence[FetchResult],
+    leaders: Sequence[NodeAddress],
 ) -> EncodedBody | LongBody:
     sizes = [result.size for result in results if result.size]
     is_long = is_better_sent_directly(sum(sizes), len(sizes))
     encode = encode_long_fetch_response if is_long else encode_fetch_response
-    return encode(version, error=0, session_id=session_id, results=results)
+    return encode(version, error=0, session_id=session_id, results=results, leaders=leaders)
 
 
 def _checked(broker: Broker, result: FetchResult) -> FetchResult:

@@ -14,6 +14,8 @@ from klamm.log.results import Slice
 from klamm.protocol.wire import put_uvarint
 from klamm.replication.fetch_sessions import FetchPartition
 from klamm.server.call import EncodedBody, LongBody
+from klamm.server.metadata.addresses import NodeAddress
+from klamm.server.metadata.current_leader import CurrentLeader
 from klamm.server.network.long_answer import Unread
 from klamm.server.world.ports import Buffer
 
@@ -22,6 +24,7 @@ _FIRST_WITH_SESSIONS = 7
 _FIRST_WITH_PREFERRED_REPLICA = 11
 _FIRST_FLEXIBLE = 12
 _FIRST_WITH_TOPIC_IDS = 13
+FIRST_WITH_ENDPOINTS = 16
 
 _INT32 = Struct(">i")
 _ABORTED = Struct(">qq")
@@ -31,6 +34,7 @@ _OFFSETS_AND_START = Struct(">ihqqq")
 # The same for what nearly every partition is: nothing aborted (null), the preferred replica.
 _PLAIN = Struct(">ihqqqBi")
 _DIVERGING = Struct(">BBBiqB")  # one tag: number 0, 13 bytes, epoch, end offset, no tags within
+_LEADER = Struct(">BBBiiB")  # one tag: number 1, 9 bytes, leader, epoch, no tags within
 
 
 class Divergence(NamedTuple):
@@ -52,6 +56,8 @@ class FetchResult(NamedTuple):
     diverging: Divergence | None = None
     # A replica that had better be asked (KIP-392).
     preferred_replica: int = -1
+    # Who leads instead (KIP-951): never with a divergence.
+    leader: CurrentLeader | None = None
 
     @property
     def size(self) -> int:
@@ -59,23 +65,40 @@ class FetchResult(NamedTuple):
 
 
 def encode_fetch_response(
-    version: int, *, error: int, session_id: int, results: Sequence[FetchResult]
+    version: int,
+    *,
+    error: int,
+    session_id: int,
+    results: Sequence[FetchResult],
+    leaders: Sequence[NodeAddress] = (),
 ) -> EncodedBody:
+    """leaders: where those that lead instead are reached."""
     writer = _Writer(version)
-    _write(writer, error, session_id, results)
+    _write(writer, error, session_id, results, leaders)
     return EncodedBody(cast(list[Buffer], writer.finish()))
 
 
 def encode_long_fetch_response(
-    version: int, *, error: int, session_id: int, results: Sequence[FetchResult]
+    version: int,
+    *,
+    error: int,
+    session_id: int,
+    results: Sequence[FetchResult],
+    leaders: Sequence[NodeAddress] = (),
 ) -> LongBody:
     """The same without reading the records: they stay in their files until the client takes them."""
     writer = _Writer(version, reads=False)
-    _write(writer, error, session_id, results)
+    _write(writer, error, session_id, results, leaders)
     return LongBody(writer.finish())
 
 
-def _write(writer: _Writer, error: int, session_id: int, results: Sequence[FetchResult]) -> None:
+def _write(
+    writer: _Writer,
+    error: int,
+    session_id: int,
+    results: Sequence[FetchResult],
+    leaders: Sequence[NodeAddress],
+) -> None:
     version, out = writer.version, writer.out
     out += (
         _SESSION.pack(0, error, session_id) if version >= _FIRST_WITH_SESSIONS else _INT32.pack(0)
@@ -85,7 +108,31 @@ def _write(writer: _Writer, error: int, session_id: int, results: Sequence[Fetch
     for topic in topics:
         writer.topic(topic)
     if writer.flexible:
-        writer.out.append(0)
+        _write_leaders(writer.out, leaders)
+
+
+def _write_leaders(out: bytearray, leaders: Sequence[NodeAddress]) -> None:
+    """The tags of the whole answer: none, or these."""
+    if not leaders:
+        out.append(0)
+        return
+    body = bytearray()
+    put_uvarint(body, len(leaders) + 1)
+    for each in leaders:
+        body += _INT32.pack(each.node_id)
+        _put_text(body, each.host)
+        body += _INT32.pack(each.port)
+        _put_text(body, each.rack)
+        body.append(0)
+    out += b"\x01\0"
+    put_uvarint(out, len(body))
+    out += body
+
+
+def _put_text(out: bytearray, text: str | None) -> None:
+    encoded = b"" if text is None else text.encode()
+    put_uvarint(out, 0 if text is None else len(encoded) + 1)
+    out += encoded
 
 
 def _by_topic(results: Sequence[FetchResult]) -> list[list[FetchResult]]:
@@ -153,7 +200,9 @@ class _Writer:
             self.offsets(r)
         self.records(r.records)
         if self.flexible:
-            if r.diverging is None:
+            if r.leader is not None:
+                self.out += _LEADER.pack(1, 1, 9, *r.leader, 0)
+            elif r.diverging is None:
                 self.out.append(0)
             else:
                 self.out += _DIVERGING.pack(1, 0, 13, r.diverging.epoch, r.diverging.end_offset, 0)

@@ -8,6 +8,7 @@ v11  rack of the client (KIP-392): it may be told of a replica that is nearer
 v12  last fetched epoch: a client whose log went another way is told where (diverging epoch)
 v13  topics by id (KIP-516)
 v15  a follower names its broker epoch (KIP-903)
+v16  who leads instead, with the refusal (KIP-951)
 A follower's fetch reads up to the end of the log, and tells how far the follower is: see fetch/replica_fetch.py.
 """
 

@@ -3,6 +3,7 @@
 Nearly all requests never get here: server/straight/produce.py answers the common ones. This handler knows every case.
 v7   zstd (KIP-110)
 v9   flexible
+v10  who leads instead, with the refusal (KIP-951)
 v11  TRANSACTION_ABORTABLE
 v12  transactions without AddPartitionsToTxn (KIP-890)
 v13  topics by id (KIP-516)
@@ -34,7 +35,7 @@ from klamm.server.authorization.rights import WRITE_TOPIC, WRITE_TRANSACTIONAL_I
 from klamm.server.call import Call, Later, Steps
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 from klamm.server.network.pending import PARKED, Parked
-from klamm.server.replication.delayed_produce import HandledProduce, Uncommitted
+from klamm.server.replication.delayed_produce import HandledProduce, Uncommitted, told
 from klamm.server.verification.batch import is_transactional
 from klamm.server.verification.produce import ProduceVerification, RefusedInWords
 from klamm.server.verification.verifier import client_of_version
@@ -197,11 +198,11 @@ def _acknowledge(
         def flushed(failed: frozenset[Log]) -> None:
             _after_flush(response, unflushed, failed)
             if not _waits(request, response, uncommitted, call):
-                call.finish(response)
+                call.finish(told(response, call))
 
         call.broker.flusher.flush(logs, flushed)
         return PARKED
-    return PARKED if _waits(request, response, uncommitted, call) else response
+    return PARKED if _waits(request, response, uncommitted, call) else told(response, call)
 
 
 def _waits(

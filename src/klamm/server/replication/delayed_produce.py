@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from klamm.base.errors import ErrorCode
 from klamm.protocol.messages.produce import PartitionProduceResponse, ProduceResponse
 from klamm.replication.partition import Partition
+from klamm.server.metadata.current_leader import tell_leaders
 from klamm.server.network.outgoing import Answer
 from klamm.server.network.pending import Pending
 
@@ -86,4 +87,10 @@ class HandledProduce(DelayedProduce):
                 each.response.error_code = code
 
     def finish(self) -> None:
-        self._call.finish(self._response)
+        self._call.finish(told(self._response, self._call))
+
+
+def told(response: ProduceResponse, call: Call) -> ProduceResponse:
+    """With who leads what is led elsewhere."""
+    tell_leaders(response, call.broker, call.connection, call.version)
+    return response

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from klamm.base.errors import ApiError
 from klamm.log.results import Appended
+from klamm.protocol.messages.produce import PartitionProduceResponse
 from klamm.replication.partition import ACKS_ALL, Partition
 from klamm.server.authorization.rights import WRITE_TOPIC, WRITE_TRANSACTIONAL_ID
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
@@ -20,6 +21,7 @@ from klamm.server.network.pending import Parked
 from klamm.server.replication.delayed_produce import DelayedProduce
 from klamm.server.straight.batches import read_size
 from klamm.server.straight.produce_many import FIRST_WITH_TOPIC_IDS, StraightProduceMany
+from klamm.server.straight.refusals import encode_refusals
 from klamm.server.straight.routes import SIZE_BY_ID, find_by_id, find_by_name
 from klamm.server.verification.batch import ATTRIBUTES_AT, TRANSACTIONAL, is_verified
 
@@ -39,9 +41,11 @@ _LONGEST_ID = 127
 class _Route:
     """A partition, the way to append to it, and the bytes of an answer about it up to the error code."""
 
-    __slots__ = ("append", "head", "partition", "response", "size")
+    __slots__ = ("append", "head", "partition", "response", "size", "version")
 
-    def __init__(self, partition: Partition, topic_and_partition: bytes, append: _Append) -> None:
+    def __init__(
+        self, partition: Partition, topic_and_partition: bytes, append: _Append, version: int
+    ) -> None:
         self.partition = partition
         self.append = append
         # Response header's tags, one topic: its name or id, one partition: its index.
@@ -50,6 +54,8 @@ class _Route:
         # tags; throttle time; no tags.
         self.response = Struct(f">ii{len(self.head)}shqqqIiB")
         self.size = self.response.size - 4
+        # The last one in which topics are named like this: what is refused is told in that.
+        self.version = version
 
     def pack(self, correlation_id: int, code: int, appended: Appended) -> bytes:
         return self.response.pack(
@@ -72,10 +78,13 @@ _Append = Callable[[_Route, memoryview, int, int, int], Answer | Parked | None]
 class PendingProduce(DelayedProduce):
     """Of one batch."""
 
-    __slots__ = ("_appended", "_code", "_correlation_id", "_route")
+    __slots__ = ("_appended", "_broker", "_code", "_correlation_id", "_route")
 
-    def __init__(self, route: _Route, correlation_id: int, appended: Appended) -> None:
+    def __init__(
+        self, broker: Broker, route: _Route, correlation_id: int, appended: Appended
+    ) -> None:
         super().__init__()
+        self._broker = broker
         self._route = route
         self._correlation_id = correlation_id
         self._appended = appended
@@ -85,7 +94,21 @@ class PendingProduce(DelayedProduce):
         self._code = code
 
     def encode(self) -> Answer:
-        return (self._route.pack(self._correlation_id, self._code, self._appended),)
+        route, appended = self._route, self._appended
+        if not self._code:
+            return (route.pack(self._correlation_id, 0, appended),)
+        partition = route.partition
+        refused = PartitionProduceResponse(
+            index=partition.name.partition,
+            error_code=self._code,
+            base_offset=appended.base_offset,
+            log_append_time_ms=appended.append_time,
+            log_start_offset=partition.log.start_offset,
+        )
+        named = partition.name.topic, partition.topic_id
+        return encode_refusals(
+            self._broker, self.connection, self._correlation_id, route.version, named, [refused]
+        )
 
 
 class StraightProduce:
@@ -218,7 +241,7 @@ class StraightProduce:
         self._waiting.appended(partition)
         end_offset = appended.last_offset + 1
         if acks == ACKS_ALL and end_offset > partition.high_watermark:
-            pending = PendingProduce(route, correlation_id, appended)
+            pending = PendingProduce(self._broker, route, correlation_id, appended)
             pending.wait(self._waiting, [(partition, end_offset)], timeout_ms)
             return pending
         return (route.pack(correlation_id, 0, appended),)
@@ -234,5 +257,6 @@ class StraightProduce:
         ):
             return None
         append = self._append_alone if partition.replica_count == 1 else self._append_replicated
-        route = routes[key] = _Route(partition, key, append)
+        version = _LAST if routes is self._routes_by_id else FIRST_WITH_TOPIC_IDS - 1
+        route = routes[key] = _Route(partition, key, append, version)
         return route

@@ -12,20 +12,16 @@ from typing import TYPE_CHECKING, cast
 from klamm.base.errors import ApiError
 from klamm.base.ids import Uuid
 from klamm.log.results import Appended
-from klamm.protocol.compile import encoder
-from klamm.protocol.messages.produce import (
-    PartitionProduceResponse,
-    ProduceResponse,
-    TopicProduceResponse,
-)
+from klamm.protocol.messages.produce import PartitionProduceResponse
 from klamm.replication.partition import ACKS_ALL, Partition
 from klamm.server.authorization.rights import WRITE_TOPIC
 from klamm.server.coordination.internal_topics import INTERNAL_TOPICS
 from klamm.server.handlers.produce import as_told, refusal
-from klamm.server.network.outgoing import Answer
+from klamm.server.network.outgoing import Answer, Outgoing
 from klamm.server.network.pending import Parked
 from klamm.server.replication.delayed_produce import DelayedProduce
 from klamm.server.straight.batches import read_size
+from klamm.server.straight.refusals import encode_refusals
 from klamm.server.verification.batch import ATTRIBUTES_AT, TRANSACTIONAL, is_verified
 
 if TYPE_CHECKING:
@@ -51,9 +47,10 @@ _Result = Appended | PartitionProduceResponse
 class _Topic:
     """The partitions of a topic that were written to this way, by index."""
 
-    __slots__ = ("head", "is_replicated", "name", "partitions", "topic_id")
+    __slots__ = ("broker", "head", "is_replicated", "name", "partitions", "topic_id")
 
-    def __init__(self, name: str, topic_id: Uuid, raw: bytes) -> None:
+    def __init__(self, broker: Broker, name: str, topic_id: Uuid, raw: bytes) -> None:
+        self.broker = broker
         self.name = name
         self.topic_id = topic_id
         self.is_replicated = False
@@ -122,7 +119,7 @@ class StraightProduceMany:
             known = None
         if known is None or known.name in INTERNAL_TOPICS:
             return None
-        topic = self._topics[raw] = _Topic(known.name, known.topic_id, raw)
+        topic = self._topics[raw] = _Topic(self._broker, known.name, known.topic_id, raw)
         return topic
 
     def _places(
@@ -158,8 +155,12 @@ class StraightProduceMany:
 
     def _find_partition(self, topic: _Topic, index: int) -> Partition | None:
         partition = self._broker.replicas.find(topic.name, index)
-        # Acknowledgements that wait for the disk are the handler's, which can park a request.
-        if partition is None or self._broker.acknowledges_after_flush(partition):
+        # Acknowledgements that wait for the disk are the handler's, which can park a request; and so is who leads instead.
+        if (
+            partition is None
+            or not partition.is_leader
+            or self._broker.acknowledges_after_flush(partition)
+        ):
             return None
         topic.partitions[index] = partition
         topic.is_replicated |= partition.replica_count != 1
@@ -218,12 +219,19 @@ class _Response:
             if partition is failed and isinstance(result, Appended):
                 self.results[at] = _told(self.places[at], result, code)
 
-    def encode(self) -> Answer:
-        out = bytearray(_HEADER.size)
+    def encode(self, connection: Outgoing | None = None) -> Answer:
+        topic = self.topic
         if self.is_refused:
-            _put_words(out, self.places, self.results, self.topic, self.version)
-        else:
-            _put(out, self.places, cast(list[Appended], self.results), self.topic)
+            answers = [
+                _told(place, result, 0) if isinstance(result, Appended) else result
+                for place, result in zip(self.places, self.results, strict=True)
+            ]
+            named = topic.name, topic.topic_id
+            return encode_refusals(
+                topic.broker, connection, self.correlation_id, self.version, named, answers
+            )
+        out = bytearray(_HEADER.size)
+        _put(out, self.places, cast(list[Appended], self.results), topic)
         _HEADER.pack_into(out, 0, len(out) - 4, self.correlation_id)
         return (out,)
 
@@ -241,7 +249,7 @@ class PendingProduceMany(DelayedProduce):
         self._response.fail(partition, code)
 
     def encode(self) -> Answer:
-        return self._response.encode()
+        return self._response.encode(self.connection)
 
 
 def _put(out: bytearray, places: list[_Place], results: list[Appended], topic: _Topic) -> None:
@@ -254,22 +262,6 @@ def _put(out: bytearray, places: list[_Place], results: list[Appended], topic: _
             index, 0, base_offset, append_time, partition.log.start_offset, _NO_ERRORS
         )
     out += _TAIL
-
-
-def _put_words(
-    out: bytearray, places: list[_Place], results: list[_Result], topic: _Topic, version: int
-) -> None:
-    """What is to be said of a batch that was refused may be whole sentences."""
-    answers = [
-        _told(place, result, 0) if isinstance(result, Appended) else result
-        for place, result in zip(places, results, strict=True)
-    ]
-    answer = TopicProduceResponse(
-        name=topic.name, topic_id=topic.topic_id, partition_responses=answers
-    )
-    # No tags of the header.
-    out.append(0)
-    encoder(ProduceResponse, version)(ProduceResponse(responses=[answer]), out)
 
 
 def _told(place: _Place, appended: Appended, code: int) -> PartitionProduceResponse:
