@@ -1,5 +1,7 @@
 """Nodes with several data directories, one of which fails."""
 
+import pytest
+
 from klamm.base.ids import TopicPartition
 from klamm.client import Admin, Producer, ProducerSettings
 from klamm.client.producer.settings import ALL
@@ -97,6 +99,39 @@ def are_where_they_should_be(cluster: SimulatedCluster, victim: int) -> bool:
         (victim in state.isr) == (path_of(cluster, victim, index) == FIRST) and state.leader != -1
         for index, state in enumerate(states)
     )
+
+
+@pytest.mark.parametrize("of", ["leader", "follower"])
+def test_a_node_whose_only_disk_fails_gives_way_and_nothing_is_lost(of: str) -> None:
+    """Its metadata lie there as well."""
+    cluster = SimulatedCluster(Simulation(3), nodes=3)
+    ended: list[int] = []
+    cluster.on_end = ended.append
+
+    async def work() -> None:
+        await create(cluster)
+        await write(cluster, b"before")
+        leader = cluster.leader_of("topic", 0)
+        victim = next(each for each in cluster.ids if (each == leader) == (of == "leader"))
+        others = [each for each in cluster.ids if each != victim]
+
+        cluster.machine(victim).disk.fail("pwrite")
+        await write(cluster, b"after")
+
+        assert cluster.leader_of("topic", 0) in others
+        await cluster.until(lambda: victim in ended)
+        assert cluster.nodes[victim].has_failed
+        await cluster.stop(victim)
+        cluster.machine(victim).disk.heal()
+        await cluster.start(victim)
+        await cluster.until(lambda: all(has_all(cluster, each) for each in cluster.ids))
+
+    cluster.run(work)
+
+
+def has_all(cluster: SimulatedCluster, node_id: int) -> bool:
+    found = [replica(cluster, node_id, index) for index in range(PARTITIONS)]
+    return [each.high_watermark for each in found] == [2] * PARTITIONS
 
 
 def test_a_replica_moves_to_another_directory_while_it_is_written_to() -> None:

@@ -382,3 +382,25 @@ def test_time_passes_and_nobody_is_fenced() -> None:
 
     cluster.run(work)
     assert not cluster.simulation.loop.complaints
+
+
+@pytest.mark.parametrize("days", [-400, 400])
+@pytest.mark.parametrize("whose", ["controller", "other"])
+def test_who_sets_a_clock_costs_no_session_and_no_leader(days: int, whose: str) -> None:
+    cluster = a_cluster()
+
+    async def work() -> None:
+        await create(cluster, cluster.bootstrap, "topic")
+        active = controller_of(cluster)
+        leaders = [cluster.leader_of("topic", index) for index in range(3)]
+        victim = active if whose == "controller" else next(i for i in cluster.ids if i != active)
+
+        cluster.machine(victim).clock.wall_error_ms += days * 86_400_000
+        await time_passes(60)
+
+        assert controller_of(cluster) == active
+        assert [cluster.leader_of("topic", index) for index in range(3)] == leaders
+        assert not any(any(fenced(cluster, each)) for each in cluster.ids)
+
+    cluster.run(work)
+    assert not cluster.simulation.loop.complaints

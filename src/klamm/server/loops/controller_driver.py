@@ -214,7 +214,7 @@ class ControllerDriver:
         """As one batch. Very many take several, in a transaction: a new leader may find some of them, and undoes those."""
         assert self._controller is not None
         image = self._controller.image
-        self.journal.note(records, image)
+        self.journal.note(records, image, self._raft.raft.voters.ids)
         if len(records) <= _MAX_RECORDS_PER_BATCH:
             self._append_together(records, can_wait=can_wait)
         elif image.metadata_version >= HAS_TRANSACTIONS:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from klamm.controller.partitions.change import RECOVERING
 from klamm.metadata.image import ClusterImage
 from klamm.metadata.records.nodes import (
     BrokerRegistrationChangeRecord,
     RegisterBrokerRecord,
+    RegisterControllerRecord,
     UnregisterBrokerRecord,
 )
 from klamm.metadata.records.topics import PartitionChangeRecord
@@ -26,8 +27,8 @@ class Journal:
     def __init__(self) -> None:
         self.unclean_elections = 0
 
-    def note(self, records: Sequence[object], image: ClusterImage) -> None:
-        """The image is the one that the records were decided on."""
+    def note(self, records: Sequence[object], image: ClusterImage, voters: Collection[int]) -> None:
+        """The image is the one that the records were decided on; the voters are those of the quorum."""
         unclean: list[PartitionChangeRecord] = []
         for record in records:
             if isinstance(record, PartitionChangeRecord):
@@ -42,6 +43,13 @@ class Journal:
                     record.broker_epoch,
                     record.incarnation_id,
                 )
+            elif isinstance(record, RegisterControllerRecord):
+                if record.controller_id not in voters:
+                    log.warning(
+                        "registered a controller that is no voter, whatever its settings say: controller=%s voters=%s",
+                        record.controller_id,
+                        ",".join(map(str, sorted(voters))),
+                    )
             elif isinstance(record, UnregisterBrokerRecord):
                 log.info("unregistered a broker: broker=%s", record.broker_id)
         if unclean:

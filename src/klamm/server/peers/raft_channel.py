@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from klamm.base.clock import Ms
+from klamm.base.errors import ErrorCode
 from klamm.raft.messages import Address, Answer, Fetch, FetchSnapshot, Send, Vote
 from klamm.server.peers.channel import PeerChannel
 from klamm.server.peers.way import Way
@@ -19,6 +20,8 @@ from klamm.server.quorum.requests import Terms
 from klamm.server.world.ports import World
 
 log = logging.getLogger(__name__)
+
+_NAMES = {code.value: code.name for code in ErrorCode}
 
 # The first version of Vote that can say that it is only asked whether the vote would be given: an older one would bind
 # whoever gives it.
@@ -105,6 +108,10 @@ class QuorumChannel:
             return None
         error = response.error_code
         if error and self._refusals.get(address) != error:
-            log.error("a node of the quorum refuses us: address=%s error=%s", address, error)
+            log.error(
+                "a node of the quorum refuses us: address=%s:%s reason=%s",
+                *address,
+                _NAMES.get(error, error),
+            )
         self._refusals[address] = error
         return answers.read(response)
