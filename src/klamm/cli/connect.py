@@ -179,14 +179,16 @@ class Cluster:
 
         from klamm.client.cluster import Cluster as Connections
         from klamm.client.cluster import ClusterSettings
+        from klamm.client.security import Security
 
-        protocol = self.properties.get("security.protocol", "plaintext")
-        if protocol.lower() != "plaintext":
-            raise UsageError(what, why=f"this command cannot speak {protocol} yet")
+        try:
+            settings = ClusterSettings(client_id=CLIENT_ID, security=Security.of(self.properties))
+        except ValueError as e:
+            raise UsageError(what, why=str(e)) from None
 
         async def talk() -> T:
             addresses = [_plain_address(text) for text in self.bootstrap.split(",")]
-            connections = Connections(addresses, ClusterSettings(client_id=CLIENT_ID))
+            connections = Connections(addresses, settings)
             try:
                 return await connections.persist(
                     lambda: work(connections), within_ms=int(within_s * 1000)

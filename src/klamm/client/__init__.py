@@ -1,6 +1,6 @@
 """A small asyncio client of Kafka's protocol: Producer, Consumer and Admin.
 
-It imports base and protocol and nothing else of klamm: to a broker it is a stranger like any other.
+It imports base, protocol and the rules of logins (security) and nothing else of klamm: to a broker it is a stranger like any other.
 """
 
 from klamm.client.admin.admin import Admin
@@ -13,6 +13,7 @@ from klamm.client.offsets import CommittedOffset, GroupMetadata
 from klamm.client.producer.batch import Delivered
 from klamm.client.producer.producer import Producer
 from klamm.client.producer.settings import ALL, ProducerSettings
+from klamm.client.security import Security
 
 __all__ = [
     "Producer",
@@ -27,4 +28,5 @@ __all__ = [
     "GroupMetadata",
     "Admin",
     "Environment",
+    "Security",
 ]

@@ -20,6 +20,7 @@ from klamm.client.connection import Connection, connect
 from klamm.client.environment import Address, Environment
 from klamm.client.errors import ConnectionLost, TimedOut, check
 from klamm.client.metadata import ClusterView, Node, PartitionView, TopicView
+from klamm.client.security import Security
 from klamm.protocol.messages.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
@@ -77,6 +78,7 @@ class ClusterSettings:
     metadata_max_age_ms: int = 300_000
     # Whether asking about a topic may create it, where the broker allows that at all.
     auto_create_topics: bool = False
+    security: Security = field(default_factory=Security)
 
 
 class Cluster:
@@ -181,6 +183,7 @@ class Cluster:
                 self.environment,
                 client_id=self.settings.client_id,
                 timeout_ms=self.settings.connect_timeout_ms,
+                security=self.settings.security,
             )
             if self._is_closed:
                 made.close()

@@ -9,16 +9,19 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Mapping
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
-from klamm.client.environment import Address, Environment
+from klamm.client.environment import Address, Environment, open_tls
 from klamm.client.errors import ConnectionLost, TimedOut, Unsupported, error_of
+from klamm.client.security import Security
 from klamm.protocol.apis import APIS, Api
 from klamm.protocol.compile import decoder, encoder
 from klamm.protocol.declare import schema_of
 from klamm.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from klamm.protocol.messages.headers import RequestHeader, ResponseHeader
+from klamm.security.sasl.exchange import LoginRefused, SaslClient
+from klamm.security.sasl.log_in import log_in
 
 T = TypeVar("T")
 
@@ -26,6 +29,9 @@ MAX_FRAME_BYTES = 100 * 1024 * 1024
 _SIZE = 4
 _SOFTWARE_NAME = "klamm"
 _SOFTWARE_VERSION = "1"
+OPEN = Security()
+# Of the time that the broker gives a session: so it does not end under a request.
+_SHARE_OF_SESSION = 0.9
 
 
 class _Waiting(NamedTuple):
@@ -140,6 +146,26 @@ class Connection(asyncio.Protocol):
             row.name: (row.min_version, row.max_version) for row in found.supported_features
         }
 
+    async def log_in(self, sasl: SaslClient, timeout_ms: int) -> None:
+        async def ask(request: Any, version: int) -> Any:
+            return await self.ask(
+                request, _api_of(request).response, timeout_ms=timeout_ms, version=version
+            )
+
+        try:
+            lifetime = await log_in(ask, sasl)
+        except LoginRefused as e:
+            raise ApiError(
+                ErrorCode.SASL_AUTHENTICATION_FAILED, f"{self.address} refuses the login: {e}"
+            ) from None
+        if lifetime:
+            # The next request opens another one.
+            asyncio.get_running_loop().call_later(
+                lifetime * _SHARE_OF_SESSION / 1000,
+                self.abort,
+                ConnectionLost(f"the session with {self.address} has ended"),
+            )
+
     # What the loop calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -213,14 +239,24 @@ class Connection(asyncio.Protocol):
 
 
 async def connect(
-    address: Address, environment: Environment, *, client_id: str, timeout_ms: int
+    address: Address,
+    environment: Environment,
+    *,
+    client_id: str,
+    timeout_ms: int,
+    security: Security = OPEN,
 ) -> Connection:
-    """A connection that knows the broker's versions."""
+    """A connection that knows the broker's versions, and is known there."""
     connection = Connection(address, client_id=client_id)
     try:
         async with asyncio.timeout(timeout_ms / 1000):
-            await environment.open(lambda: connection, address)
+            if security.has_tls:
+                await open_tls(lambda: connection, address, security)
+            else:
+                await environment.open(lambda: connection, address)
         await connection.negotiate(timeout_ms)
+        if security.has_sasl:
+            await connection.log_in(security.begin_login(environment.rng), timeout_ms)
     except TimeoutError:
         connection.close()
         raise ConnectionLost(f"{address} did not accept within {timeout_ms} ms") from None

@@ -12,6 +12,7 @@ from klamm.client.cluster import ClusterSettings
 from klamm.client.consumer.assignors.assignor import Assignor
 from klamm.client.consumer.assignors.range import RangeAssignor
 from klamm.client.consumer.assignors.sticky import CooperativeStickyAssignor
+from klamm.client.security import Security
 
 # Where to begin without a usable offset: a duration means that long ago.
 OffsetReset: TypeAlias = Literal["earliest", "latest", "none"] | timedelta
@@ -48,6 +49,7 @@ class ConsumerSettings:
     api_timeout_ms: int = 60_000
     retry_backoff: Backoff = field(default_factory=Backoff)
     metadata_max_age_ms: int = 300_000
+    security: Security = field(default_factory=Security)
     auto_create_topics: bool = True
 
     @property
@@ -61,5 +63,6 @@ class ConsumerSettings:
             api_timeout_ms=self.api_timeout_ms,
             retry_backoff=self.retry_backoff,
             metadata_max_age_ms=self.metadata_max_age_ms,
+            security=self.security,
             auto_create_topics=self.auto_create_topics,
         )

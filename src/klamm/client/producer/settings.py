@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from klamm.client.backoff import Backoff
 from klamm.client.cluster import ClusterSettings
+from klamm.client.security import Security
 from klamm.protocol.records.batch import Codec
 
 ALL = -1
@@ -36,6 +37,7 @@ class ProducerSettings:
     max_block_ms: int = 60_000
     retry_backoff: Backoff = field(default_factory=Backoff)
     metadata_max_age_ms: int = 300_000
+    security: Security = field(default_factory=Security)
 
     def __post_init__(self) -> None:
         if self.acks not in (ALL, 0, 1):
@@ -62,5 +64,6 @@ class ProducerSettings:
             api_timeout_ms=self.max_block_ms,
             retry_backoff=self.retry_backoff,
             metadata_max_age_ms=self.metadata_max_age_ms,
+            security=self.security,
             auto_create_topics=True,
         )

@@ -20,7 +20,7 @@ from klamm.protocol.declare import schema_of
 from klamm.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from klamm.security.sasl.exchange import LoginRefused
 from klamm.server.peers.connection import PeerConnection
-from klamm.server.peers.way import OPEN, Way, log_in
+from klamm.server.peers.way import OPEN, Way, log_in_at
 from klamm.server.world.ports import World
 
 log = logging.getLogger(__name__)
@@ -196,7 +196,7 @@ class PeerChannel:
             return
         try:
             async with asyncio.timeout(REQUEST_TIMEOUT_MS / 1000):
-                lifetime = await log_in(
+                lifetime = await log_in_at(
                     connection, self._way.begin_login(), self._client_id.decode()
                 )
         except (LoginRefused, CorruptFrame) as e:

@@ -13,21 +13,15 @@ from klamm.base.settings.broker import Settings
 from klamm.protocol.apis import APIS
 from klamm.protocol.compile import decode, encode
 from klamm.protocol.messages.headers import RequestHeader
-from klamm.protocol.messages.sasl_authenticate import (
-    SaslAuthenticateRequest,
-    SaslAuthenticateResponse,
-)
-from klamm.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from klamm.security.jaas import parse_jaas
-from klamm.security.sasl.exchange import LoginRefused, SaslClient
+from klamm.security.sasl.exchange import SaslClient
+from klamm.security.sasl.log_in import log_in
 from klamm.security.sasl.plain import PlainClient
 from klamm.security.sasl.scram import MECHANISMS, ScramClient
 from klamm.server.peers.connection import PeerConnection
 from klamm.server.storage import is_alone
 
 _JAAS = "sasl.jaas.config"
-_HANDSHAKE_VERSION = 1
-_AUTHENTICATE_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,29 +81,13 @@ def _way(settings: Settings, chance: Chance, listener: str, mechanism_key: str) 
     return Way(lambda: ScramClient(MECHANISMS[mechanism], user, password, chance), tls)
 
 
-async def log_in(connection: PeerConnection, sasl: SaslClient, client_id: str) -> Ms:
-    """How long the session lasts, 0 for ever. LoginRefused: not long at all. ConnectionError: nobody answers."""
-    shake: SaslHandshakeResponse = await _ask(
-        connection, SaslHandshakeRequest(mechanism=sasl.mechanism), _HANDSHAKE_VERSION, client_id
-    )
-    if shake.error_code:
-        raise LoginRefused(
-            f"it does not offer {sasl.mechanism}, but {', '.join(shake.mechanisms) or 'nothing'}"
-        )
-    token: bytes | None = sasl.first()
-    lifetime: Ms = 0
-    while token is not None:
-        answer: SaslAuthenticateResponse = await _ask(
-            connection,
-            SaslAuthenticateRequest(auth_bytes=token),
-            _AUTHENTICATE_VERSION,
-            client_id,
-        )
-        if answer.error_code:
-            raise LoginRefused(answer.error_message or "")
-        lifetime = answer.session_lifetime_ms
-        token = sasl.step(bytes(answer.auth_bytes))
-    return lifetime
+async def log_in_at(connection: PeerConnection, sasl: SaslClient, client_id: str) -> Ms:
+    """As `log_in`. ConnectionError: nobody answers."""
+
+    async def ask(request: Any, version: int) -> Any:
+        return await _ask(connection, request, version, client_id)
+
+    return await log_in(ask, sasl)
 
 
 async def _ask(connection: PeerConnection, request: Any, version: int, client_id: str) -> Any:
