@@ -225,6 +225,17 @@ def test_a_directory_that_cannot_be_written_is_refused_in_one_line(tmp_path):
     assert not os.path.isdir(blocker)
 
 
+def test_all_but_the_metadatas_directory_may_be_missing_but_not_all_that_hold_partitions(tmp_path):
+    good, blocker = tmp_path / "good", tmp_path / "file"
+    blocker.write_text("")
+
+    with open_directories(RealDisk(), str(good), str(blocker)) as found:
+        assert [each.path for each in found.all] == [str(good)]
+        assert list(found.unusable) == [str(blocker)]
+    with pytest.raises(StorageError, match="cannot be used"):
+        open_directories(RealDisk(), str(blocker), str(good))
+
+
 def test_metadata_in_another_directory_than_the_config_says_is_refused(disk):
     """A new metadata log beside the old one would be a new, empty cluster on top of the old one's data."""
     format_all(disk)

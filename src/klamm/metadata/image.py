@@ -42,6 +42,10 @@ class PartitionImage:
     # 0 recovered, 1 recovering after an unclean election.
     leader_recovery_state: int = 0
 
+    def directory_of(self, broker_id: int) -> Uuid | None:
+        """None where the metadata knows no directories."""
+        return self.directories[self.replicas.index(broker_id)] if self.directories else None
+
 
 @dataclass(frozen=True, slots=True)
 class TopicImage:

@@ -148,9 +148,7 @@ class Replicas:
                 settings = settings or self._settings_of(image, topic.name)
                 name = TopicPartition(topic.name, index)
                 try:
-                    partition = self._create(
-                        name, topic, settings, now, has_leader=self._has_leader(state)
-                    )
+                    partition = self._create(name, topic, state, settings, now)
                 except (OSError, ApiError) as e:
                     problem = f"{name}: {e}"
                     is_told = self._unreadable.get(name) == problem
@@ -203,16 +201,22 @@ class Replicas:
         self,
         name: TopicPartition,
         topic: TopicImage,
+        state: PartitionImage,
         settings: TopicSettings,
         now: Now,
-        *,
-        has_leader: bool,
     ) -> Partition:
         old = self._partitions.get(name)
         if old is not None:
             self._remove(old)
             old.log.delete()
-        log = self.logs.open(name, topic.topic_id, settings, now.wall, has_leader=has_leader)
+        log = self.logs.open(
+            name,
+            topic.topic_id,
+            settings,
+            now.wall,
+            has_leader=self._has_leader(state),
+            place=state.directory_of(self._broker_id),
+        )
         high_watermark = self.logs.home_of(name).high_watermarks.get(name, 0)
         partition = Partition(name, topic.topic_id, log, settings, high_watermark=high_watermark)
         partition.on_failure = self._on_failure

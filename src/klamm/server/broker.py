@@ -337,7 +337,9 @@ class Broker:
 
     def offline_directories(self) -> list[Uuid]:
         """The controller moves leaders away from them."""
-        return [each.id for each in self.replicas.directories if not each.is_online]
+        directories = self.replicas.directories
+        # One that could not be used from the start is not registered in the first place.
+        return [each.id for each in directories if not each.is_online and any(each.id)]
 
     async def close(self) -> None:
         self.waiting.close()

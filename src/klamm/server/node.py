@@ -10,10 +10,12 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from klamm.base.ids import ZERO_UUID
 from klamm.base.settings.broker import Settings
 from klamm.base.settings.listeners import Listener as ListenerAddress
 from klamm.base.settings.listeners import SecurityProtocol
 from klamm.log.checkpoints import BadCheckpoint
+from klamm.log.disk import Disk
 from klamm.metadata.image import ClusterImage, Endpoint
 from klamm.server.authorization.audit import Audit
 from klamm.server.authorization.audit_sinks import open_audit
@@ -182,7 +184,7 @@ class Node:
             settings,
             world=world,
             quorum=quorum,
-            directories=[LogDirectory(world.disk, each.path, each.id) for each in data.all],
+            directories=_log_directories(world.disk, data),
             authorization=self._authorization,
         )
         lifecycle.offline_directories = broker.offline_directories
@@ -385,3 +387,14 @@ def _endpoint(settings: Settings, listener: Listener) -> Endpoint:
 
 
 __all__ = ["CannotStart", "Node", "Ready"]
+
+
+def _log_directories(disk: Disk, data: DataDirectories) -> list[LogDirectory]:
+    for path, error in data.unusable.items():
+        log.error(
+            "a data directory cannot be used, the others go on: path=%s error=%s", path, error
+        )
+    return [
+        *(LogDirectory(disk, each.path, each.id) for each in data.all),
+        *(LogDirectory(disk, path, ZERO_UUID, error) for path, error in data.unusable.items()),
+    ]

@@ -28,7 +28,7 @@ from klamm.protocol.messages.control import KRaftVersionRecord
 from klamm.raft.messages import Address
 from klamm.raft.voters import Voter, VoterSet
 from klamm.server.world.ports import World
-from klamm.storage.log_directories import METADATA_LOG
+from klamm.storage.log_directories import CHECKPOINTS, METADATA_LOG
 
 BOOTSTRAP = "bootstrap.checkpoint"
 LOCK = ".lock"
@@ -43,6 +43,14 @@ _HARMLESS |= {"pipelines", "lake"}
 
 class StorageError(Exception):
     """A directory cannot be used as it is. The message is for the operator."""
+
+
+class UnusableDirectory(StorageError):
+    """The disk says no. Where there are other directories the node can do without this one."""
+
+    def __init__(self, path: str, error: OSError) -> None:
+        super().__init__(f"{path} cannot be used: {error.strerror or error}.")
+        self.error = error
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +87,15 @@ class DataDirectory(NamedTuple):
 class DataDirectories:
     """The directories of a running node: formatted, its own, and locked until they are closed."""
 
-    __slots__ = ("_locks", "all", "cluster_id", "metadata", "node_id", "previous_broker_epoch")
+    __slots__ = (
+        "_locks",
+        "all",
+        "cluster_id",
+        "metadata",
+        "node_id",
+        "previous_broker_epoch",
+        "unusable",
+    )
 
     def __init__(
         self, cluster_id: str, node_id: int, data: Sequence[DataDirectory], metadata: DataDirectory
@@ -91,17 +107,17 @@ class DataDirectories:
         self.metadata = metadata
         # The epoch in which the broker last stopped cleanly, -1 if it crashed or never ran.
         self.previous_broker_epoch = -1
+        # Those whose disks said no at the start, and what they said: the node goes on without them.
+        self.unusable: dict[str, OSError] = {}
         self._locks: list[Lock] = []
 
     @classmethod
     def open(cls, world: World, settings: Settings) -> Self:
         """Lock them, format those that are empty, and see whose they are."""
         disk = world.disk
-        paths = Paths.of(settings)
         locks: list[Lock] = []
         try:
-            for path in paths.all:
-                locks.append(_lock(disk, path))
+            paths, unusable = _usable(disk, Paths.of(settings), locks)
             node_id = settings.node.node_id
             now = world.clock.wall()
             if is_alone(settings):
@@ -122,6 +138,7 @@ class DataDirectories:
         metadata = DataDirectory(paths.metadata, found[paths.metadata].directory_id)
         directories = cls(found[paths.metadata].cluster_id, node_id, data, metadata)
         directories.previous_broker_epoch = _previous_broker_epoch(disk, paths.data)
+        directories.unusable = unusable
         directories._locks = locks
         return directories
 
@@ -403,12 +420,31 @@ def _meta_properties(identity: Identity, now: Ms) -> bytes:
     return "\n".join(lines).encode()
 
 
+def _usable(disk: Disk, paths: Paths, locks: list[Lock]) -> tuple[Paths, dict[str, OSError]]:
+    """Lock them, and leave out those that cannot be; but never that of the metadata, nor all that hold partitions."""
+    unusable: dict[str, OSError] = {}
+    for path in paths.all:
+        try:
+            locks.append(_lock(disk, path))
+        except UnusableDirectory as e:
+            unusable[path] = e.error
+            if path == paths.metadata or unusable.keys() >= set(paths.data):
+                raise
+    return Paths(
+        tuple(each for each in paths.data if each not in unusable), paths.metadata
+    ), unusable
+
+
 def _lock(disk: Disk, directory: str) -> Lock:
     try:
         _make_directory(disk, directory)
         lock = disk.lock(f"{directory}/{LOCK}")
+        # Whoever can be locked may still not be read.
+        for file in (META_PROPERTIES, *CHECKPOINTS):
+            if lock is not None and disk.exists(path := f"{directory}/{file}"):
+                disk.read(path)
     except OSError as error:
-        raise StorageError(f"{directory} cannot be used: {error.strerror}.") from error
+        raise UnusableDirectory(directory, error) from error
     if lock is None:
         raise StorageError(
             f"{directory} is in use by another process, which holds its {LOCK} file."

@@ -31,7 +31,7 @@ METADATA_LOG = str(METADATA_PARTITION)
 Offsets = dict[TopicPartition, int]
 # Runs flushes, side by side if it can; an OSError of any of them is raised.
 RunFlushes = Callable[[Sequence[Flush]], None]
-_CHECKPOINTS = (RECOVERY_POINTS, HIGH_WATERMARKS, LOG_STARTS, CLEANER_OFFSETS)
+CHECKPOINTS = (RECOVERY_POINTS, HIGH_WATERMARKS, LOG_STARTS, CLEANER_OFFSETS)
 # To close a log takes some open files, of which there are not as many as there may be logs.
 _CLOSED_AT_ONCE = 256
 # File systems take names of 255 bytes, and a topic's may have 249.
@@ -54,22 +54,32 @@ class LogDirectory:
         "was_clean",
     )
 
-    def __init__(self, disk: Disk, path: str, directory_id: Uuid) -> None:
+    def __init__(
+        self, disk: Disk, path: str, directory_id: Uuid, failure: OSError | None = None
+    ) -> None:
+        """failure: it could not be used from the start."""
         self.disk = disk
         self.path = path
         self.id = directory_id
         self.logs: dict[TopicPartition, Log] = {}
         # What took the directory offline. It is final: after a failed write or sync nobody knows what is on the disk.
-        self.failure: OSError | None = None
-        # What the checkpoint files say, or will say when the worker has written them.
-        self._checkpointed = {file: read_offsets(disk, f"{path}/{file}") for file in _CHECKPOINTS}
-        self._knows_recovery_points = self._find_recovery_points()
+        self.failure = failure
+        self.was_clean = self._knows_recovery_points = False
+        self._checkpointed: dict[str, Offsets] = {file: {} for file in CHECKPOINTS}
         # Files that still speak of an earlier topic of a name that is in use again.
         self._outdated: set[str] = set()
         # Logs that are there but could not be opened. What is written of them stays: it tells what was safe.
         self._unreadable: set[TopicPartition] = set()
+        if failure is None:
+            self._read()
+
+    def _read(self) -> None:
+        # What the checkpoint files say, or will say when the worker has written them.
+        for file in CHECKPOINTS:
+            self._checkpointed[file] = read_offsets(self.disk, f"{self.path}/{file}")
+        self._knows_recovery_points = self._find_recovery_points()
         # The marker goes before anything is written: a crash from here on must not look like a clean stop.
-        self.was_clean, _ = take_clean_shutdown(disk, path)
+        self.was_clean, _ = take_clean_shutdown(self.disk, self.path)
 
     def _find_recovery_points(self) -> bool:
         """Whether a log without one is new. A directory without logs gets its file at once: then all of them will be."""

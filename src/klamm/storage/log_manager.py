@@ -12,6 +12,9 @@ from klamm.log.results import DamagedLog
 from klamm.storage.future_replica import FutureReplica
 from klamm.storage.log_directories import LogDirectory, RunFlushes, least_used
 
+# Ids of directories below it mean something else: 0 that none is chosen yet, 1 a lost one.
+_FIRST_ID = 100
+
 
 class LogManager:
     def __init__(self, directories: Sequence[LogDirectory], *, producer_expiry_ms: int) -> None:
@@ -31,6 +34,8 @@ class LogManager:
     def find_all(self) -> list[TopicPartition]:
         """What is on the disks at the start, once what was being deleted is gone."""
         for directory in self.directories:
+            if not directory.is_online:
+                continue
             directory.remove_deleted()
             self.moves.update(dict.fromkeys(directory.remove_futures(), directory))
             for name in sorted(directory.partitions_on_disk()):
@@ -49,11 +54,15 @@ class LogManager:
         now: int,
         *,
         has_leader: bool = False,
+        place: Uuid | None = None,
     ) -> Log:
         """Where it is, or where there is most room. ApiError or OSError: the partition is offline.
 
         has_leader: another broker has all of it, so that a damaged log may be set aside and filled again from there.
+        place: the directory that it should be in, as far as the cluster knows.
         """
+        if name not in self._home:
+            self._check_place(place)
         directory = self._home.get(name) or least_used(self.directories)
         try:
             log = self._open(directory, name, topic_id, settings, now)
@@ -73,6 +82,14 @@ class LogManager:
             log = self._open(directory, name, topic_id, settings, now)
         self._home[name] = directory
         return log
+
+    def _check_place(self, place: Uuid | None) -> None:
+        """What lies in a directory that cannot be read is not begun anew in another: it may be the only copy."""
+        offline = [each.path for each in self.directories if not each.is_online]
+        is_named = place is not None and int.from_bytes(place, "big") >= _FIRST_ID
+        if offline and is_named and all(each.id != place for each in self.directories):
+            text = f"it lies in a directory that is offline: {', '.join(offline)}"
+            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, text)
 
     def take_damaged(self) -> list[str]:
         """What was set aside since the last time, in words: a leader fills these again."""

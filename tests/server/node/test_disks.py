@@ -9,6 +9,7 @@ import pytest
 
 from klamm.base.errors import ErrorCode
 from klamm.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from klamm.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from klamm.protocol.messages.metadata import MetadataRequest
 from klamm.server.loops.housekeeping import Housekeeping
 from klamm.testing.disk import MemoryDisk, MemoryFile
@@ -235,6 +236,40 @@ def test_the_other_directory_goes_on() -> None:
         assert offset_at(client, topic, -1, partition=good) == 1
         # What is new goes where it can.
         assert append(client, create_topic(client, "new"), b"x") == 0
+
+
+def test_a_node_starts_without_a_directory_whose_disk_says_no_and_nothing_in_it_is_lost(
+    tmp_path: Path,
+) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    settings = {"log.dirs": f"{one},{two}"}
+    with RunningNode(tmp_path, settings) as node, WireClient(node.address) as client:
+        topic = create_topic(client, "t", 2)
+        for index in (0, 1):
+            append(client, topic, b"before", partition=index)
+        broker = node.node.broker
+        homes = node.call(
+            lambda: {p.name.partition: broker.replicas.home_of(p).path for p in broker.replicas}
+        )
+    (bad,) = (index for index, path in homes.items() if path == str(two))
+
+    two.rename(tmp_path / "away")
+    two.write_text("no directory")
+    with RunningNode(tmp_path, settings) as node, WireClient(node.address) as client:
+        refused = partition_of(client.ask(a_produce(topic, a_batch(b"x"), partition=bad)))
+        assert append(client, topic, b"x", partition=1 - bad) == 1
+        (first, second) = client.ask(DescribeLogDirsRequest(topics=None)).results
+    assert error(refused.error_code) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert (first.error_code, first.log_dir) == (0, str(one))
+    assert (error(second.error_code), second.log_dir) == (
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        str(two),
+    )
+
+    two.unlink()
+    (tmp_path / "away").rename(two)
+    with RunningNode(tmp_path, settings) as node, WireClient(node.address) as client:
+        assert append(client, topic, b"after", partition=bad) == 1
 
 
 def test_a_failed_directory_does_not_end_as_if_all_were_well() -> None:

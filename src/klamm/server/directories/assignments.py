@@ -52,10 +52,10 @@ class DirectoryAssignments:
         if partition is None or state is None or broker.node_id not in state.replicas:
             return None
         home = broker.replicas.home_of(partition)
-        if not state.directories or not home.is_online:
+        known = state.directory_of(broker.node_id)
+        if known is None or not home.is_online:
             # Without directories: the metadata version is too old for them.
             return None
-        known = state.directories[state.replicas.index(broker.node_id)]
         return None if known == home.id else home.id
 
     async def _tell(self) -> None:
