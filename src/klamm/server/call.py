@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Coroutine, Generator, Iterable
+from collections.abc import Callable, Collection, Coroutine, Generator, Iterable
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -135,6 +135,11 @@ class Call:
         if authorization is None:
             return ()
         return authorization.denied(self, right, names, quietly=quietly)
+
+    def seer(self, right: Right) -> Callable[[str], bool] | None:
+        """Asks for the right later, when the call is long answered. None: everybody has it."""
+        authorization = self.broker.authorization
+        return None if authorization is None else authorization.seer(self, right)
 
     def operations(self, resource_type: AclResourceType, name: str = CLUSTER_NAME) -> int:
         """The bit field of all that may be done with a resource."""

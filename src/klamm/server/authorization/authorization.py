@@ -5,7 +5,7 @@ Until the node has read the metadata log nobody knows the rules: then only what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from klamm.base.acl import OPERATIONS, AclResourceType
@@ -75,6 +75,10 @@ class Authorization:
             for name in dict.fromkeys(names)
             if not self.allows(call, asked, name, quietly=quietly)
         )
+
+    def seer(self, call: Call, asked: Right) -> Callable[[str], bool]:
+        authorizer, who = self.authorizer, _who(call)
+        return lambda name: authorizer.authorize(who, asked.operation, asked.resource_type, name)
 
     def operations(self, call: Call, resource_type: AclResourceType, name: str) -> int:
         """The bit field of all that may be done."""

@@ -24,7 +24,7 @@ def handle(request: ConsumerGroupHeartbeatRequest, call: Call) -> Message | Park
     call.require(READ_GROUP, request.group_id)
     if call.denied(DESCRIBE_TOPIC, request.subscribed_topic_names or ()):
         raise ApiError(DESCRIBE_TOPIC.error)
-    client = Client(call.client_id or "", f"/{call.peer_host}")
+    client = Client(call.client_id or "", f"/{call.peer_host}", call.seer(DESCRIBE_TOPIC))
     return call.broker.groups.ask(
         request.group_id,
         request,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 from typing import NamedTuple
 
 from klamm.base.token import Token
@@ -17,6 +17,8 @@ class Client(NamedTuple):
 
     id: str
     host: str
+    # Whether it may know of a topic; None if everybody may.
+    may_see: Callable[[str], bool] | None = None
 
 
 class Member:

@@ -9,7 +9,7 @@ Only reads the group and gathers records; what is not written down (alarms) is l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -195,13 +195,20 @@ class Balancing:
     def hash_of(self, group: ConsumerGroup) -> int:
         return self.hash_without(group, [])
 
-    def resolve(self, group: ConsumerGroup, now: Ms) -> list[CoordinatorRecord]:
-        """Look all patterns of a group up among the topics. What matched anew is seen by its next heartbeat."""
+    def resolve(
+        self, group: ConsumerGroup, now: Ms, may_see: Callable[[str], bool] | None = None
+    ) -> list[CoordinatorRecord]:
+        """Look all patterns of a group up among the topics. What matched anew is seen by its next heartbeat.
+
+        `may_see`: which topics there are for whoever wanted it.
+        """
         image = self._shard.image
         tried = group.copy()
         found: list[CoordinatorRecord] = []
         for pattern in sorted(group.regexes):
             topics = _matching(pattern, image.topics_by_name)
+            if may_see is not None:
+                topics = frozenset(filter(may_see, topics))
             resolved = records.ResolvedRegex(topics, image.offset, now)
             found.append(records.regex(group.group_id, pattern, resolved))
             tried.replay(found[-1])

@@ -9,7 +9,7 @@ Alarms, all ("consumer", name, group, member); the last ("consumer", "regex", gr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -61,6 +61,8 @@ class ConsumerGroups:
     def __init__(self, shard: GroupShard) -> None:
         self._shard = shard
         self.balancing = Balancing(shard)
+        # Of groups whose patterns are about to be looked up: which topics the member may know of that wants it.
+        self._seers: dict[str, Callable[[str], bool]] = {}
 
     def find(self, group_id: str) -> ConsumerGroup | None:
         group = self._shard.groups.get(group_id)
@@ -111,6 +113,8 @@ class ConsumerGroups:
         if draft.records:
             self._shard.check_open()
         self.accept(step, dissolved, draft)
+        if step.must_resolve and client.may_see is not None:
+            self._seers[group.group_id] = client.may_see
         self.keep_session(group.group_id, member_id, configs.session_timeout_ms, now.monotonic)
         draft.reply(token, heartbeat_answer(request, step, configs.heartbeat_interval_ms))
         return draft.outcome()
@@ -280,6 +284,7 @@ class ConsumerGroups:
 
     def forget_all(self, group: ConsumerGroup) -> None:
         self._shard.deadlines.cancel(("consumer", "regex", group.group_id))
+        self._seers.pop(group.group_id, None)
         for member_id in group.members:
             self.forget(group.group_id, member_id)
 
@@ -289,7 +294,8 @@ class ConsumerGroups:
         if group is None:
             return NOTHING
         if alarm == "regex":
-            resolved = self.balancing.resolve(group, now.wall)
+            may_see = self._seers.pop(group.group_id, None)
+            resolved = self.balancing.resolve(group, now.wall, may_see)
             # A pattern for more topics than can be written down matches none.
             return Outcome(resolved) if self._shard.room.fits(resolved) else NOTHING
         (member_id,) = rest
