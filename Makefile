@@ -129,6 +129,10 @@ fuzz: setup ## throw damaged bytes at every decoder, guided by coverage where th
 fuzz-pipelines: setup ## random pipelines through failures and kills, every sink against plain Python (N=20 of them, FIRST= a seed)
 	@$(BIN)/python -m fuzz.pipelines --count $(or $(N),20) $(if $(FIRST),--first $(FIRST))
 
+.PHONY: wheel
+wheel: setup ## the package as a wheel in dist/, for deploy/Dockerfile and whoever wants it
+	@$(UV) build --quiet --wheel --out-dir dist
+
 .PHONY: clean
 clean: ## remove what the targets made
 	@rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis
