@@ -116,6 +116,10 @@ chaos: setup ## hundreds of crashes, kills and disk faults; everything acknowled
 chaos-pipeline: setup ## kill a pipeline's driver, its Spark workers and its broker, ten times each; nothing lost, nothing twice
 	@$(BIN)/python -m chaos.pipeline
 
+.PHONY: chaos-cluster
+chaos-cluster: setup ## kill, pause, cut off and starve nodes of a cluster under load; look for anomalies (CYCLES=n, NODES=m)
+	@$(BIN)/python -m chaos.cluster --cycles $(or $(CYCLES),50) --nodes $(or $(NODES),3) $(if $(SEED),--seed $(SEED))
+
 .PHONY: sim
 sim: setup ## simulated clusters: SEEDS=n of them from FIRST=k on, of NODES=m nodes (1: a node alone), WORKERS=w processes
 	@$(BIN)/python -m klamm.testing.simulate --nodes $(or $(NODES),0) $(if $(WORKERS),--workers $(WORKERS)) --seeds $(or $(SEEDS),100) --first $(or $(FIRST),0)

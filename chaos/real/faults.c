@@ -1,7 +1,8 @@
 /* Preloaded into a broker: makes its calls fail while a file says so.
 
    The file named by CHAOS_FAULTS has lines "call errno path-prefix how", such as "fsync 5 /data/two/ once". With "once"
-   the file is removed at the first failure, and later calls succeed: that is how Linux treats a second fsync. */
+   the file is removed at the first failure, and later calls succeed: that is how Linux treats a second fsync. With "slow"
+   the number is milliseconds, and the call succeeds after them. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,6 +39,10 @@ static int must_fail(const char *call, int fd) {
             continue;
         if (strcmp(which, call) != 0 || strncmp(path, prefix, strlen(prefix)) != 0)
             continue;
+        if (strcmp(how, "slow") == 0) {
+            usleep((useconds_t)number * 1000);
+            return 0;
+        }
         if (strcmp(how, "once") == 0)
             unlink(name);
         errno = number;

@@ -31,7 +31,13 @@ class Shim:
 
     def fail(self, call: str, error: int, directory: Path, *, once: bool = False) -> None:
         """call: fsync, pwrite or pread; error: a number of errno."""
-        line = f"{call} {error} {directory.resolve()}/ {'once' if once else 'always'}\n"
+        self._say(f"{call} {error} {directory.resolve()}/ {'once' if once else 'always'}\n")
+
+    def slow_down(self, call: str, milliseconds: int, directory: Path) -> None:
+        """Calls succeed, and take so much longer."""
+        self._say(f"{call} {milliseconds} {directory.resolve()}/ slow\n")
+
+    def _say(self, line: str) -> None:
         temporary = self._faults.with_suffix(".new")
         temporary.write_text(line)
         os.rename(temporary, self._faults)

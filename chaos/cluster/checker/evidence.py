@@ -66,6 +66,11 @@ class Evidence:
         }
 
     @cached_property
+    def everything(self) -> dict[TopicPartition, list[int]]:
+        """Offsets, in order, of all records."""
+        return {place: [each.offset for each in log.records] for place, log in self.logs.items()}
+
+    @cached_property
     def places_of(self) -> dict[bytes, list[tuple[TopicPartition, Written]]]:
         found: dict[bytes, list[tuple[TopicPartition, Written]]] = {}
         for place, log in self.logs.items():

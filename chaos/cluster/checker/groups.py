@@ -61,8 +61,9 @@ def commit_of_an_older_generation(evidence: Evidence) -> Iterator[str]:
 
 def committed_offset_lost(evidence: Evidence) -> Iterator[str]:
     """A group's offset is not the one that was committed last, nor one whose outcome nobody knows."""
+    by_place = _commits(evidence)
     for (group, place), found in evidence.offsets.items():
-        commits = _commits(evidence).get((group, place), [])
+        commits = by_place.get((group, place), [])
         done = [
             each
             for each in commits

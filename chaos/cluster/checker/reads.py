@@ -18,7 +18,11 @@ def unseen(evidence: Evidence) -> Iterator[str]:
             continue
         for readers in (evidence.final_committed, evidence.final_uncommitted):
             for reader, places in readers.items():
-                if places.get(send.place, {}).get(send.offset) != send.value:
+                found = places.get(send.place, {})
+                is_found = send.value in (
+                    (found.get(send.offset),) if send.offset >= 0 else found.values()
+                )
+                if not is_found:
                     yield f"{reader} did not find {send.value!r} at {send.place}@{send.offset}"
 
 
@@ -31,7 +35,7 @@ def readers_disagree(evidence: Evidence) -> Iterator[str]:
             if found != visible:
                 odd = sorted(set(found) ^ set(visible))
                 yield f"{place}: {reader} and the log differ in what is committed at {odd[:9]}"
-        everything = [each.offset for each in evidence.logs[place].records]
+        everything = evidence.everything[place]
         for reader, places in evidence.final_uncommitted.items():
             found = sorted(places.get(place, {}))
             if found != everything:
@@ -84,19 +88,13 @@ def _backwards(polls: list[Poll]) -> Iterator[str]:
 
 def _skips(evidence: Evidence, polls: list[Poll]) -> Iterator[str]:
     last: dict[TopicPartition, int] = {}
-    everything: dict[TopicPartition, list[int]] = {}
     for poll in polls:
         for place, offset, _ in poll.records:
             before = last.get(place)
             last[place] = offset
             if before is None or place not in evidence.logs:
                 continue
-            if poll.is_committed:
-                offsets = evidence.visible[place]
-            else:
-                offsets = everything.setdefault(
-                    place, [each.offset for each in evidence.logs[place].records]
-                )
+            offsets = (evidence.visible if poll.is_committed else evidence.everything)[place]
             passed = offsets[bisect_right(offsets, before) : bisect_left(offsets, offset)]
             if passed:
                 yield f"{poll.process} went from {place}@{before} to @{offset} past {passed[:9]}"

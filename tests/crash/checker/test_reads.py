@@ -21,6 +21,17 @@ def test_what_the_last_readers_do_not_find_is_unseen(story: Story) -> None:
     assert "@3" in found
 
 
+def test_a_record_whose_offset_its_client_does_not_know_may_be_anywhere(story: Story) -> None:
+    five(story)
+    story.send(b"4")
+    story.read_to_the_end()
+    assert list(reads.unseen(story.evidence)) == []
+
+    story.send(b"5")
+
+    assert len(list(reads.unseen(story.evidence))) == 2
+
+
 def test_what_was_aborted_may_stay_unseen(story: Story) -> None:
     transaction = story.begin()
     story.send(b"v", offset=story.write(b"v", committed=False), transaction=transaction)

@@ -1,0 +1,1 @@
+"""The nodes under test, and what can be done to them."""
