@@ -191,7 +191,13 @@ class Era:
 
 class Cycles:
     def __init__(
-        self, nodes: Nodes, *, seed: int, faults: Sequence[str], era_cycles: int = 10
+        self,
+        nodes: Nodes,
+        *,
+        seed: int,
+        faults: Sequence[str],
+        era_cycles: int = 10,
+        most_at_once: int = 3,
     ) -> None:
         self.figures = Figures()
         self._nodes = nodes
@@ -199,6 +205,7 @@ class Cycles:
         self._seed = seed
         self._faults = list(faults)
         self._era_cycles = era_cycles
+        self._most_at_once = most_at_once
         self._era: Era | None = None
 
     def run(self, cycles: int, tell: Callable[[Cycle], None]) -> bool:
@@ -235,7 +242,7 @@ class Cycles:
         deeds: list[str] = []
         scene.wait(0.3, 1.2)
         with ExitStack() as under_way:
-            for name in self._choose(chance.choice((1, 1, 2, 3))):
+            for name in self._choose(min(chance.choice((1, 1, 2, 3)), self._most_at_once)):
                 deeds.append(under_way.enter_context(KINDS[name].fault(scene)))
                 self.figures.faults[name] += 1
                 scene.wait(0.1, 2)

@@ -1,4 +1,7 @@
-"""What is done to a cluster: each fault is a context that begins it and, at its end, takes it back."""
+"""What is done to a cluster: each fault is a context that begins it and, at its end, takes it back.
+
+Several may be under way at once, so none waits for nodes to serve: whoever is last does.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from klamm.base.ids import TopicPartition
 from klamm.client import Admin
 
 _ADMIN_MS = 5_000
+_ROLL_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ def kill(scene: Scene) -> Iterator[str]:
     node = scene.one()
     scene.nodes.kill(node)
     yield f"kill {node}"
-    scene.nodes.start(node)
+    scene.nodes.spawn(node)
 
 
 @contextmanager
@@ -64,7 +68,6 @@ def kill_several(scene: Scene) -> Iterator[str]:
     for node in victims:
         scene.nodes.spawn(node)
         scene.wait(0, 0.5)
-    scene.nodes.start(*victims)
 
 
 @contextmanager
@@ -72,7 +75,8 @@ def kill_all(scene: Scene) -> Iterator[str]:
     for node in scene.nodes.ids:
         scene.nodes.kill(node)
     yield "kill all"
-    scene.nodes.start()
+    for node in scene.nodes.ids:
+        scene.nodes.spawn(node)
 
 
 @contextmanager
@@ -83,7 +87,7 @@ def kill_while_starting(scene: Scene) -> Iterator[str]:
     scene.wait(0.1, 1.5)
     scene.nodes.kill(node)
     yield f"kill {node} twice"
-    scene.nodes.start(node)
+    scene.nodes.spawn(node)
 
 
 @contextmanager
@@ -91,16 +95,18 @@ def stop(scene: Scene) -> Iterator[str]:
     node = scene.one()
     scene.nodes.stop(node)
     yield f"stop {node}"
-    scene.nodes.start(node)
+    scene.nodes.spawn(node)
 
 
 @contextmanager
 def roll(scene: Scene) -> Iterator[str]:
     """Everybody once, one after the other, as for an upgrade."""
-    yield "restart one after the other"
     for node in scene.some(len(scene.nodes.ids)):
         scene.nodes.stop(node)
-        scene.nodes.start(node)
+        scene.nodes.spawn(node)
+        # Not longer: another fault may be in its way.
+        scene.nodes.await_ready(node, _ROLL_SECONDS)
+    yield "restart one after the other"
 
 
 @contextmanager
@@ -200,7 +206,7 @@ def full_disk(scene: Scene) -> Iterator[str]:
     scene.nodes.disks.make_room(node)
     # A directory that failed stays away until the node is started again.
     scene.nodes.kill(node)
-    scene.nodes.start(node)
+    scene.nodes.spawn(node)
 
 
 @contextmanager
@@ -218,7 +224,7 @@ def failing_disk(scene: Scene) -> Iterator[str]:
     yield f"an fsync of {node} fails"
     scene.nodes.disks.heal(node)
     scene.nodes.kill(node)
-    scene.nodes.start(node)
+    scene.nodes.spawn(node)
 
 
 # Administrators

@@ -23,6 +23,7 @@ _LONG = [
     for name in (
         "twoway",
         "compat/test_streams.py",
+        "cluster/test_chaos.py",
         "compat/test_franz_go.py",
         "oracle/test_answers.py",
         "compat/tools",

@@ -24,11 +24,14 @@ class Nodes(Protocol):
     @property
     def bootstrap(self) -> str: ...
 
-    def start(self, *nodes: int) -> None:
+    def start(self) -> None:
         """Those that do not run; returns when all serve."""
 
     def spawn(self, node: int) -> None:
-        """Does not wait until it serves."""
+        """If it does not run; does not wait until it serves."""
+
+    def await_ready(self, node: int, seconds: float) -> bool:
+        """Whether it serves by then."""
 
     def kill(self, node: int) -> None: ...
 

@@ -19,7 +19,8 @@ from chaos.cluster.nodes.nodes import NotStarted
 from klamm.cli.cluster.local import HOST, LocalCluster, LocalNode
 
 START_SECONDS = 120.0
-STOP_SECONDS = 60.0
+# A node that finds no controller to hand over to would wait for minutes, as Kafka does.
+STOP_SECONDS = 15.0
 _PORTS = range(20_000, 30_000)
 _SERVE = "import sys; from klamm.cli.app import main; sys.exit(main())"
 # Short times, so that a cycle sees sessions end and what is done by the clock come round.
@@ -85,20 +86,25 @@ class OurNodes:
 
     # Coming and going
 
-    def start(self, *nodes: int) -> None:
-        wanted = [node for node in nodes or self.ids if not self.is_running(node)]
-        for node in wanted:
+    def start(self) -> None:
+        for node in self.ids:
             self.spawn(node)
         deadline = time.monotonic() + START_SECONDS
-        for node in wanted:
-            while not self._local.node(node).is_ready:
-                if not self.is_running(node) or time.monotonic() > deadline:
-                    raise NotStarted(
-                        f"node {node} did not start\n{_end_of(self._local.node(node))}"
-                    )
-                time.sleep(0.01)
+        for node in self.ids:
+            if not self.await_ready(node, deadline - time.monotonic()):
+                raise NotStarted(f"node {node} did not start\n{_end_of(self._local.node(node))}")
+
+    def await_ready(self, node: int, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while not self._local.node(node).is_ready:
+            if not self.is_running(node) or time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+        return True
 
     def spawn(self, node: int) -> None:
+        if self.is_running(node):
+            return
         local = self._local.node(node)
         (local.home / "ready").unlink(missing_ok=True)
         prefix = [] if self.network is None else self.network.command(node)
