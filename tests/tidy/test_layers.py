@@ -35,9 +35,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "replication": {"base", "protocol", "metadata", "log", "storage"},
     "client": {"base", "protocol", "security"},
     "server": CORE | {"client"},
-    # `log` here is for `klamm log dump` alone: a tool that reads files without a broker.
+    # `log` here is for `klamm log dump` alone: a tool that reads files without a broker. `metadata` is for
+    # `klamm cluster metadata dump`, which reads the controllers' records.
     # `pipeline` is for its commands, which import what needs Spark only when a pipeline runs.
-    "cli": {"base", "protocol", "client", "log", "pipeline"},
+    "cli": {"base", "protocol", "client", "log", "metadata", "pipeline"},
     # It knows the broker as any customer does: through foreign clients.
     "pipeline": {"base"},
     "testing": CORE | {"client", "server"},

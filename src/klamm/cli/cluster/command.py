@@ -9,6 +9,7 @@ from klamm.cli.cluster.destroy import destroy
 from klamm.cli.cluster.features import features
 from klamm.cli.cluster.health import health
 from klamm.cli.cluster.info import info
+from klamm.cli.cluster.metadata.command import app as metadata
 from klamm.cli.cluster.moves.decommission import decommission
 from klamm.cli.cluster.moves.elect_leaders import elect_leaders
 from klamm.cli.cluster.moves.reassign import reassign
@@ -27,6 +28,7 @@ app.command()(features)
 app.command("elect-leaders")(elect_leaders)
 app.command()(reassign)
 app.command()(decommission)
+app.add_typer(metadata, name="metadata")
 
 
 def run(arguments: Sequence[str]) -> int:

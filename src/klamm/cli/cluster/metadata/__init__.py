@@ -1,0 +1,1 @@
+"""`klamm cluster metadata`: what the controllers have written down."""
