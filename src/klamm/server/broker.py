@@ -22,6 +22,7 @@ from klamm.replication.replica_selector import RACK_AWARE
 from klamm.replication.replicas import Change, Replicas
 from klamm.server.api_table import BROKER, served
 from klamm.server.authorization.authorization import Authorization
+from klamm.server.certificates import ListenerCertificates
 from klamm.server.controller_port import ControllerPort
 from klamm.server.coordination.coordinators import group_coordinator, transaction_coordinator
 from klamm.server.coordination.internal_topics import (
@@ -54,6 +55,9 @@ log = logging.getLogger(__name__)
 
 
 class Broker:
+    # Of this node's listeners; told before anybody is served.
+    certificates: ListenerCertificates
+
     def __init__(
         self,
         settings: Settings,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from klamm.base.settings.broker import Settings
 from klamm.base.settings.listeners import SecurityProtocol
 from klamm.base.settings.ssl import SslSettings, ssl_problems, ssl_settings
-from klamm.server.world.ports import BadStore, World
+from klamm.server.world.ports import BadStore, Certificates, World
 
 if TYPE_CHECKING:
     from klamm.security.certificate_names import CertificateNames
@@ -30,6 +30,7 @@ class ListenerCertificates:
         self._protocols = _secured(settings)
         self._own = {each.name for each in settings.listeners.all()}
         self._in_force: dict[str, SslSettings] = {}
+        self._loaded: dict[str, Certificates] = {}
         self._names: dict[str, CertificateNames] = {}
         # What each file looked like when it was read, or could not be.
         self._files: dict[str, int | None] = {}
@@ -47,8 +48,7 @@ class ListenerCertificates:
         for name in self._protocols:
             settings = self._settings_of(name, {})
             self._note_files(settings)
-            self._world.network.secure(name, self._world.network.certificates(settings))
-            self._in_force[name] = settings
+            self._use(name, settings, self._world.network.certificates(settings))
             if self._protocols[name] is SecurityProtocol.SSL:
                 self._names[name] = _names(settings)
 
@@ -69,7 +69,7 @@ class ListenerCertificates:
             if settings != self._in_force[name]:
                 for key, wrong in ssl_problems(settings, is_server=name in self._own):
                     raise BadStore(f"{key} {wrong}")
-                await self._world.workers.run(self._world.network.certificates, settings)
+                await self._read(name, settings)
 
     async def watch(self) -> None:
         """For as long as the node runs."""
@@ -89,18 +89,24 @@ class ListenerCertificates:
                 continue
             self._note_files(settings)
             try:
-                certificates = await self._world.workers.run(
-                    self._world.network.certificates, settings
-                )
+                certificates = await self._read(name, settings)
             except BadStore as e:
                 if self._refused.get(name) != str(e):
                     self._refused[name] = str(e)
                     log.error("kept the old certificates: listener=%s reason=%s", name, e)
                 continue
             self._refused.pop(name, None)
-            self._world.network.secure(name, certificates)
-            self._in_force[name] = settings
+            self._use(name, settings, certificates)
             log.info("new certificates: listener=%s", name)
+
+    async def _read(self, name: str, settings: SslSettings) -> Certificates:
+        return await self._world.workers.run(
+            self._world.network.certificates, settings, self._loaded[name]
+        )
+
+    def _use(self, name: str, settings: SslSettings, certificates: Certificates) -> None:
+        self._world.network.secure(name, certificates)
+        self._in_force[name], self._loaded[name] = settings, certificates
 
     def _settings_of(self, name: str, dynamic: Mapping[str, str]) -> SslSettings:
         texts = {**self._static, **dynamic}

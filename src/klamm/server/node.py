@@ -187,6 +187,7 @@ class Node:
             directories=_log_directories(world.disk, data),
             authorization=self._authorization,
         )
+        broker.certificates = self._certificates
         lifecycle.offline_directories = broker.offline_directories
         broker.on_directory_failed = self._directory_failed
         self.broker = broker
@@ -241,13 +242,17 @@ class Node:
         self._begin(stack, certificates.watch())
 
     def _warn_of_open_listeners(self) -> None:
-        for each in self._settings.listeners.all():
-            if each.protocol is SecurityProtocol.PLAINTEXT and not _is_loopback(each.host):
-                log.warning(
-                    "anybody who reaches this listener can read and write everything: listener=%s "
-                    "protocol=PLAINTEXT; docs/security.md says how to close it",
-                    each,
-                )
+        """Who is not on this machine can read along, and ask in anybody's name."""
+        is_open = [
+            str(each)
+            for each in self._settings.listeners.all()
+            if each.protocol is SecurityProtocol.PLAINTEXT and not _is_loopback(each.host)
+        ]
+        if is_open:
+            log.warning(
+                "others can reach listeners with protocol PLAINTEXT, docs/security.md says how to close them: %s",
+                ", ".join(is_open),
+            )
 
     def _load_certificates(self) -> ListenerCertificates:
         certificates = ListenerCertificates(self._world, self._settings)

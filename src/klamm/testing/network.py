@@ -257,7 +257,9 @@ class HostNetwork:
     def get(self, url: str, seconds: float) -> bytes:
         raise OSError("there is no web here")
 
-    def certificates(self, settings: SslSettings) -> Certificates:
+    def certificates(
+        self, settings: SslSettings, replacing: Certificates | None = None
+    ) -> Certificates:
         raise BadStore("a simulated network is plain text")
 
     def secure(self, name: str, certificates: Certificates) -> None:

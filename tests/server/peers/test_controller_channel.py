@@ -1,6 +1,7 @@
 """The way to the active controller, which may turn out to be this node itself."""
 
 from klamm.base.errors import ErrorCode
+from klamm.base.principal import ANONYMOUS
 from klamm.protocol.messages.remove_raft_voter import (
     RemoveRaftVoterRequest,
     RemoveRaftVoterResponse,
@@ -21,7 +22,7 @@ def test_a_node_that_leads_by_now_changes_the_voters_itself() -> None:
             cluster_id=CLUSTER_ID, voter_id=leaves.id, voter_directory_id=leaves.directory
         )
         answer: RemoveRaftVoterResponse = await cluster.nodes[leader].quorum.controller.forward(
-            request, Origin(0, "tool", "localhost")
+            request, Origin(0, "tool", "localhost", ANONYMOUS)
         )
         assert leaves.id not in cluster.nodes[leader].quorum.raft.raft.voters.ids
         return answer

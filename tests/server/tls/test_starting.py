@@ -201,6 +201,6 @@ def test_a_plain_listener_that_others_reach_is_told_of_in_one_line(
     with RunningNode(tmp_path / "data", {"listeners": "PLAINTEXT://0.0.0.0:0"}):
         pass
 
-    lines = [each.getMessage() for each in caplog.records if "protocol=PLAINTEXT" in each.msg]
+    lines = [each.getMessage() for each in caplog.records if "protocol PLAINTEXT" in each.msg]
     assert len(lines) == 1
     assert "PLAINTEXT://0.0.0.0:0" in lines[0]

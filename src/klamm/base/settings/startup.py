@@ -105,7 +105,8 @@ def _listeners(
         return
     yield from _duplicates("listeners", bound)
     yield from _same_names("advertised.listeners", told)
-    yield from _tls(bound, texts)
+    # What several listeners share is wrong once.
+    yield from dict.fromkeys(_tls(bound, texts))
     yield from _controller_listeners(node, settings, bound)
     yield from _way_to_controllers(settings, protocols)
     if not node.is_broker:

@@ -16,6 +16,7 @@ from klamm.protocol.messages.incremental_alter_configs import (
 from klamm.server.call import Call
 from klamm.server.heavy.portions import refuse_too_many
 from klamm.server.metadata.config_resources import refused_here
+from klamm.server.metadata.listener_stores import refused_stores
 
 
 async def handle(
@@ -23,6 +24,7 @@ async def handle(
 ) -> IncrementalAlterConfigsResponse:
     refuse_too_many(sum(1 + len(resource.configs) for resource in request.resources))
     refused = refused_here(request.resources, call)
+    refused |= await refused_stores(request.resources, call, refused)
     asked = IncrementalAlterConfigsRequest(
         resources=[each for at, each in enumerate(request.resources) if at not in refused],
         validate_only=request.validate_only,

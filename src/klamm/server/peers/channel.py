@@ -21,7 +21,7 @@ from klamm.protocol.messages.api_versions import ApiVersionsRequest, ApiVersions
 from klamm.security.sasl.exchange import LoginRefused
 from klamm.server.peers.connection import PeerConnection
 from klamm.server.peers.way import OPEN, Way, log_in_at
-from klamm.server.world.ports import World
+from klamm.server.world.ports import HandshakeFailed, World
 
 log = logging.getLogger(__name__)
 
@@ -180,6 +180,8 @@ class PeerChannel:
             self._drop_queued()
             if isinstance(e, ConnectionRefusedError):
                 self._refused()
+            elif isinstance(e, HandshakeFailed):
+                self._complain("there is no secure way to a node", e)
             return
         except asyncio.CancelledError:
             connection.abort()
@@ -201,9 +203,7 @@ class PeerChannel:
                 )
         except (LoginRefused, CorruptFrame) as e:
             connection.abort()
-            if not self._has_complained:
-                self._has_complained = True
-                log.error("a node refuses our login: address=%s reason=%s", self, e)
+            self._complain("a node refuses our login", e)
             return
         except OSError:
             connection.abort()
@@ -214,6 +214,11 @@ class PeerChannel:
             self._retirement = asyncio.get_running_loop().call_later(
                 lifetime * _SHARE_OF_SESSION / 1000, connection.abort
             )
+
+    def _complain(self, what: str, why: Exception) -> None:
+        if not self._has_complained:
+            self._has_complained = True
+            log.error("%s: address=%s reason=%s", what, self, why)
 
     def _lost(self) -> None:
         if self._retirement is not None:

@@ -73,6 +73,10 @@ class BadStore(Exception):
     """A key store or trust store that cannot be used: one sentence, with the file."""
 
 
+class HandshakeFailed(ConnectionError):
+    """There was a connection, and no secure one came of it."""
+
+
 class Certificates(Protocol):
     """Keys, certificates and whom to trust: what a network needs to speak TLS. Nobody else looks into it."""
 
@@ -85,14 +89,20 @@ class Network(Protocol):
     async def connect(
         self, host: str, port: int, protocol: asyncio.BufferedProtocol, tls: str | None = None
     ) -> None:
-        """To another node. OSError if it cannot be reached, ConnectionRefusedError if nobody listens there."""
+        """To another node. OSError if it cannot be reached, ConnectionRefusedError if nobody listens there,
+        HandshakeFailed if it is not who it should be."""
 
     def get(self, url: str, seconds: float) -> bytes:
         """A small document of the web. Blocks: for a worker. OSError: it cannot be had."""
         ...
 
-    def certificates(self, settings: SslSettings) -> Certificates:
-        """Read all stores; it takes its time, and may be called in a worker. BadStore: they cannot be used."""
+    def certificates(
+        self, settings: SslSettings, replacing: Certificates | None = None
+    ) -> Certificates:
+        """Read all stores; it takes its time, and may be called in a worker. BadStore: they cannot be used.
+
+        The key store of those that they replace tells whose names it must have (ssl.allow.dn.changes).
+        """
         ...
 
     def secure(self, name: str, certificates: Certificates) -> None:

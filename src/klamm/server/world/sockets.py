@@ -101,11 +101,14 @@ class Sockets:
         # By the name under which certificates were told.
         self._tls: dict[str, TlsSide] = {}
 
-    def certificates(self, settings: SslSettings) -> Certificates:
+    def certificates(
+        self, settings: SslSettings, replacing: Certificates | None = None
+    ) -> Certificates:
         # Only who needs it loads it.
         from klamm.server.world.tls.context import TlsContexts
 
-        return TlsContexts(settings)
+        assert replacing is None or isinstance(replacing, TlsContexts)
+        return TlsContexts(settings, replacing)
 
     def secure(self, name: str, certificates: Certificates) -> None:
         from klamm.server.world.tls.context import TlsContexts

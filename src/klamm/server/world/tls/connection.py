@@ -15,8 +15,8 @@ from contextlib import suppress
 from typing import Any, cast
 
 from klamm.log.disk import File, RealFile
-from klamm.server.world.ports import Buffer
-from klamm.server.world.tls.failures import HandshakeFailed, reason_of
+from klamm.server.world.ports import Buffer, HandshakeFailed
+from klamm.server.world.tls.failures import reason_of
 from klamm.server.world.tls.handshakes import Handshakes
 
 # Ciphertext of one read, over all connections: what is read is given to OpenSSL at once.

@@ -8,7 +8,7 @@ import ssl
 from klamm.base.settings.cipher_suites import openssl_ciphers
 from klamm.base.settings.ssl import SslSettings
 from klamm.server.world.ports import BadStore
-from klamm.server.world.tls.stores import KeyStore, Stores, read_stores
+from klamm.server.world.tls.stores import KeyStore, Stores, check_names, read_stores
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _CLIENT_AUTH = {
@@ -23,9 +23,11 @@ class TlsContexts:
 
     __slots__ = ("client", "server", "stores")
 
-    def __init__(self, settings: SslSettings) -> None:
+    def __init__(self, settings: SslSettings, replacing: TlsContexts | None = None) -> None:
         """BadStore: it cannot be made, in one sentence."""
         self.stores = read_stores(settings)
+        if replacing is not None:
+            check_names(settings, self.stores, replacing.stores)
         self.server = _server(settings, self.stores)
         self.client = _client(settings, self.stores)
 

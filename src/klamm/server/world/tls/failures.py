@@ -22,10 +22,6 @@ _REASONS = {
 }
 
 
-class HandshakeFailed(ConnectionError):
-    """There was a connection, and no secure one came of it."""
-
-
 def reason_of(error: ssl.SSLError | ValueError) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is refused: {error.verify_message}"

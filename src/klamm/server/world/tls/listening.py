@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import socket
 
+from klamm.server.world.ports import HandshakeFailed
 from klamm.server.world.tls.connection import TlsConnection
 from klamm.server.world.tls.context import TlsContexts
-from klamm.server.world.tls.failures import HandshakeFailed
 from klamm.server.world.tls.handshakes import SECONDS, Handshakes
 
 

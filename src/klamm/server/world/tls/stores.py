@@ -204,6 +204,31 @@ def check_validity(where: str, chain: Sequence[x509.Certificate]) -> None:
             )
 
 
+def check_names(settings: SslSettings, new: Stores, old: Stores) -> None:
+    """As Kafka does: a mistaken store should not make another node of this one."""
+    if new.keys is None or old.keys is None:
+        return
+    where, is_now, was = new.keys.where, new.keys.chain[0], old.keys.chain[0]
+    if not settings.allow_dn_changes and is_now.subject != was.subject:
+        raise BadStore(
+            f"{where}: is for {is_now.subject.rfc4514_string()}, and the old one for "
+            f"{was.subject.rfc4514_string()}; ssl.allow.dn.changes would allow that"
+        )
+    missing = _alternatives(was) - _alternatives(is_now)
+    if not settings.allow_san_changes and missing:
+        raise BadStore(
+            f"{where}: is not for {', '.join(sorted(missing))}, as the old one is; ssl.allow.san.changes would allow that"
+        )
+
+
+def _alternatives(certificate: x509.Certificate) -> set[str]:
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.ExtensionNotFound:
+        return set()
+    return {str(each.value) for each in names.value}
+
+
 def _public(key: object) -> bytes:
     data: bytes = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)  # type: ignore[attr-defined]
     return data
