@@ -97,8 +97,8 @@ docs: setup ## write the generated reference pages
 	@$(BIN)/python tests/tidy/reference_pages.py
 
 .PHONY: bench
-bench: setup ## klamm's own load, and a reference broker beside it if REFERENCE=host:port names one
-	@$(BIN)/python -m bench $(if $(REFERENCE),--reference $(REFERENCE))
+bench: setup ## klamm's own load, and a reference broker beside it if REFERENCE=host:port names one (TLS=dir: with these certificates)
+	@$(BIN)/python -m bench $(if $(REFERENCE),--reference $(REFERENCE)) $(if $(TLS),--tls $(TLS))
 
 .PHONY: bench-controller
 bench-controller: setup ## a controller that holds a hundred thousand partitions: CPU and memory

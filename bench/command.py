@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import signal
+import ssl
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,14 +25,19 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     try:
         chosen = choose(options.only, big=options.big, clients=options.clients)
-        reference = _reference(options.reference, options.reference_pid)
-    except ValueError as mistake:
+        tls = (
+            None
+            if options.tls is None
+            else ssl.create_default_context(cafile=options.tls / "ca.pem")
+        )
+        reference = _reference(options.reference, options.reference_pid, tls)
+    except (ValueError, OSError) as mistake:
         parser.error(str(mistake))
     # So that the broker and its directory go, too, when somebody ends us.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     plan = Plan(rounds=options.rounds, seconds=options.seconds)
     try:
-        results = measure(chosen, reference, plan)
+        results = measure(chosen, reference, plan, certificates=options.tls, tls=tls)
     except (OSError, Refused, UnexpectedAnswer, Unready) as failure:
         print(f"bench: {failure}", file=sys.stderr)
         return 1
@@ -42,12 +48,19 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def measure(chosen: Sequence[Workload], reference: Sequence[Target], plan: Plan) -> list[Result]:
+def measure(
+    chosen: Sequence[Workload],
+    reference: Sequence[Target],
+    plan: Plan,
+    *,
+    certificates: Path | None = None,
+    tls: ssl.SSLContext | None = None,
+) -> list[Result]:
     progress = report.Progress()
     progress("starting klamm")
     results = []
-    with KlammProcess() as klamm:
-        targets = [Target(KLAMM, klamm.address, klamm.pid), *reference]
+    with KlammProcess(certificates) as klamm:
+        targets = [Target(KLAMM, klamm.address, klamm.pid, tls), *reference]
         for workload in chosen:
             results.append(compare(workload, targets, plan, progress))
             if not sys.stdout.isatty():
@@ -71,13 +84,13 @@ def choose(only: str | None, *, big: bool = False, clients: bool = False) -> lis
     return [workload for workload in workloads.ALL if workload.name in names]
 
 
-def _reference(address: str | None, pid: int | None) -> list[Target]:
+def _reference(address: str | None, pid: int | None, tls: ssl.SSLContext | None) -> list[Target]:
     if address is None:
         return []
     host, port = parse_address(address)
     if host not in _LOOPBACK:
         raise ValueError(f"{host} is not this machine: a reference runs beside klamm, on loopback")
-    return [Target(REFERENCE, (host, port), pid or listener_of(port))]
+    return [Target(REFERENCE, (host, port), pid or listener_of(port), tls)]
 
 
 def _document(plan: Plan, results: Sequence[Result]) -> dict[str, object]:
@@ -106,6 +119,12 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         metavar="PID",
         help="its process, for CPU and memory [default: who listens on the port]",
+    )
+    add(
+        "--tls",
+        type=Path,
+        metavar="DIR",
+        help="by TLS, with the certificates of this folder (`klamm certs create --dir DIR`); the reference needs them, too",
     )
     add("--only", metavar="A,B", help="these workloads instead of all")
     add(

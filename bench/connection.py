@@ -1,6 +1,7 @@
 """One raw blocking connection: whole frames out, whole answers in, nothing parsed but their size."""
 
 import socket
+import ssl
 from struct import Struct
 from typing import TypeVar
 
@@ -29,12 +30,14 @@ class Connection:
     # All connections of a process receive here, one after the other: it stays in the processor's cache.
     _buffer = memoryview(bytearray(_BUFFER_SIZE))
 
-    def __init__(self, address: tuple[str, int]) -> None:
+    def __init__(self, address: tuple[str, int], tls: ssl.SSLContext | None = None) -> None:
         try:
             self._socket = socket.create_connection(address, TIMEOUT_SECONDS)
         except OSError as e:
             raise ConnectionError(f"no broker at {address[0]}:{address[1]}: {e.strerror}") from e
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls is not None:
+            self._socket = tls.wrap_socket(self._socket, server_hostname=address[0])
         self.answer = self._buffer[:0]
         self.send = self._socket.sendall
         self.fileno = self._socket.fileno

@@ -13,6 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from klamm.cli.certs.create import broker_settings
+
 START_SECONDS = 30.0
 STOP_SECONDS = 20.0
 
@@ -27,9 +29,13 @@ class Unready(Exception):
 class KlammProcess:
     """`klamm serve` on a free port, with its data in a directory that goes with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, certificates: Path | None = None) -> None:
+        """`certificates`: a folder of `klamm certs create`; clients come by TLS then."""
         self.home = Path(tempfile.mkdtemp(prefix="klamm-bench-"))
         command = [str(_klamm()), "serve", "--port", "0", "--data", str(self.home / "data")]
+        if certificates is not None:
+            for name, value in _tls_settings(certificates).items():
+                command += ["--set", f"{name}={value}"]
         began = time.perf_counter_ns()
         with open(self.home / "stderr", "wb") as errors:
             self._process = subprocess.Popen(
@@ -80,6 +86,14 @@ class KlammProcess:
             said = (self.home / "stderr").read_text(errors="replace")
             raise Unready(f"klamm was not ready after {START_SECONDS:.0f} s, or ended:\n{said}")
         return parse_address(str(json.loads(line)["address"]))
+
+
+def _tls_settings(certificates: Path) -> dict[str, str]:
+    return {
+        "listeners": "SSL://127.0.0.1:9092",
+        "security.inter.broker.protocol": "SSL",
+        **broker_settings(certificates, "broker"),
+    }
 
 
 def parse_address(text: str) -> tuple[str, int]:

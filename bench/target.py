@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import ssl
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,9 +34,10 @@ class Target:
     name: str
     address: tuple[str, int]
     pid: int | None
+    tls: ssl.SSLContext | None = None
 
     def connect(self) -> Connection:
-        return Connection(self.address)
+        return Connection(self.address, self.tls)
 
     def create_topics(self, names: Sequence[str], *, partitions: int) -> list[Uuid]:
         """Their ids."""

@@ -40,6 +40,7 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "demo": Command(
             "klamm.cli.demo.command", "Start a broker and show records and a pipeline."
         ),
+        "certs": Command("klamm.cli.certs.command", "Make certificates for a development cluster."),
         "storage": Command("klamm.cli.storage", "Prepare a data directory, or say what is in it."),
     },
     "Use": {
