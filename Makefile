@@ -124,6 +124,14 @@ chaos-cluster: setup ## kill, pause, cut off and starve nodes of a cluster under
 sim: setup ## simulated clusters: SEEDS=n of them from FIRST=k on, of NODES=m nodes (1: a node alone), WORKERS=w processes
 	@$(BIN)/python -m klamm.testing.simulate --nodes $(or $(NODES),0) $(if $(WORKERS),--workers $(WORKERS)) --seeds $(or $(SEEDS),100) --first $(or $(FIRST),0)
 
+.PHONY: sim-shrink
+sim-shrink: setup ## the shortest schedule with which SEED=n still fails, as a story (NODES=m; MUTANT=name: with that bug planted)
+	@$(BIN)/python -m klamm.testing.shrink $(SEED) --nodes $(or $(NODES),0) $(if $(MUTANT),--mutant $(MUTANT))
+
+.PHONY: sim-mutants
+sim-mutants: setup ## plant bugs in simulated clusters: each must be found within SEEDS=200 seeds, WORKERS=w processes
+	@$(BIN)/python -m klamm.testing.mutants --seeds $(or $(SEEDS),200) --first $(or $(FIRST),0) $(if $(WORKERS),--workers $(WORKERS))
+
 .PHONY: fuzz
 fuzz: setup ## throw damaged bytes at every decoder, guided by coverage where there is an atheris for the machine
 	@$(UV) sync --quiet --frozen --inexact --group fuzz

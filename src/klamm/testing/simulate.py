@@ -89,6 +89,8 @@ def _show(totals: Totals, seeds: int) -> None:
 def _tell(result: Result, nodes: int) -> None:
     chosen = f"NODES={nodes} " if nodes else ""
     print(f"seed {result.seed} at {_commit()}: make sim {chosen}FIRST={result.seed} SEEDS=1")
+    if nodes != 1:
+        print(f"    its shortest story: make sim-shrink {chosen}SEED={result.seed}")
     for text in result.violations[:5]:
         print(f"    {text}")
 

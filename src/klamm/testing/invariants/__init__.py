@@ -96,6 +96,7 @@ WATCHED: tuple[Watched, ...] = (
     replicas.a_failed_disk_leads_nothing,
     replicas.the_start_of_a_replica_never_goes_back,
     replicas.last_stable_offsets_never_fall,
+    replicas.nobody_serves_before_it_knows_itself,
 )
 
 

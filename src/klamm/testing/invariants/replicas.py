@@ -26,9 +26,8 @@ def an_epoch_has_one_leader(seen: Seen, glimpse: Glimpse) -> Iterator[str]:
 @invariant("P1", "P5")
 def leaders_change_as_they_may(seen: Seen, glimpse: Glimpse) -> Iterator[str]:
     """Epochs rise, a new leader has a new one, and it was in sync or eligible before."""
-    newest = max((n.quorum.image for n in glimpse.nodes.values()), key=lambda i: i.offset)
-    before = seen.newest
-    if before is None or newest.offset <= before.offset:
+    newest, before = glimpse.newest, seen.newest
+    if before is None or newest is None or newest.offset <= before.offset:
         return
     old = {key: partition for _, key, partition in partitions_of(before)}
     for name, key, now in partitions_of(newest):
@@ -41,7 +40,10 @@ def leaders_change_as_they_may(seen: Seen, glimpse: Glimpse) -> Iterator[str]:
             continue
         if was.leader >= 0 and now.leader_epoch == was.leader_epoch:
             yield f"{name}: another leader in the same epoch: {was}, {now}"
-        eligible = {*was.isr, *was.elr} or set(was.last_known_elr)
+        eligible = {*was.isr, *was.elr, *was.adding}
+        if not now.elr:
+            # Who was eligible has crashed and may have lost something: then the last leader is as good as any (KIP-966).
+            eligible.update(was.last_known_elr)
         if now.partition_epoch == was.partition_epoch + 1 and now.leader not in eligible:
             yield f"{name}: {now.leader} leads and was not in sync: {was}, {now}"
 
@@ -49,8 +51,8 @@ def leaders_change_as_they_may(seen: Seen, glimpse: Glimpse) -> Iterator[str]:
 @invariant("P4")
 def the_isr_has_only_who_lives(seen: Seen, glimpse: Glimpse) -> Iterator[str]:
     """A fenced broker stays in an ISR only if it is the last."""
-    newest = max((n.quorum.image for n in glimpse.nodes.values()), key=lambda i: i.offset)
-    if seen.newest is not None and newest.offset <= seen.newest.offset:
+    newest = glimpse.newest
+    if newest is None or newest is seen.newest:
         return
     fenced = {each.broker_id for each in newest.brokers.values() if each.is_fenced}
     if fenced:
@@ -62,16 +64,16 @@ def the_isr_has_only_who_lives(seen: Seen, glimpse: Glimpse) -> Iterator[str]:
 @invariant("P4")
 def the_isr_is_what_the_controller_says(seen: Seen, glimpse: Glimpse) -> Iterator[str]:
     for node_id, key, partition in glimpse.led():
-        known = _as_known(seen, key, partition)
+        known = _as_known(glimpse, key, partition)
         if known is not None and known.isr != partition.isr:
             yield f"{partition.name} on {node_id}: its ISR is {partition.isr}, and should be {known}"
 
 
-def _as_known(seen: Seen, key: Key, partition: Partition) -> PartitionImage | None:
+def _as_known(glimpse: Glimpse, key: Key, partition: Partition) -> PartitionImage | None:
     """What the newest metadata says of it, if that is what its leader knows, too."""
-    if seen.newest is None:
+    if glimpse.newest is None:
         return None
-    topic = seen.newest.topics_by_name.get(partition.name.topic)
+    topic = glimpse.newest.topics_by_name.get(partition.name.topic)
     if topic is None or topic.topic_id != key[0] or key[1] >= len(topic.partitions):
         return None
     known = topic.partitions[key[1]]
@@ -97,7 +99,7 @@ def high_watermarks_never_fall(seen: Seen, glimpse: Glimpse) -> Iterator[str]:
 def all_in_sync_have_what_is_committed(seen: Seen, glimpse: Glimpse) -> Iterator[str]:
     """Of leaders that know of no older ISR than the controller does."""
     for node_id, key, partition in glimpse.led():
-        known = _as_known(seen, key, partition)
+        known = _as_known(glimpse, key, partition)
         if known is None:
             continue
         for member in known.isr:
@@ -118,7 +120,7 @@ def all_in_sync_have_what_is_committed(seen: Seen, glimpse: Glimpse) -> Iterator
 def a_new_leader_has_all_that_was_committed(seen: Seen, glimpse: Glimpse) -> Iterator[str]:
     for node_id, key, partition in glimpse.led():
         committed = seen.committed.get(key, 0)
-        if partition.log.end_offset < committed and _as_known(seen, key, partition) is not None:
+        if partition.log.end_offset < committed and _as_known(glimpse, key, partition) is not None:
             yield (
                 f"{partition.name}: {node_id} leads in epoch {partition.leader_epoch} and ends at "
                 f"{partition.log.end_offset}; {committed} was committed"
@@ -161,7 +163,7 @@ def what_was_safe_is_there_after_a_crash(seen: Seen, glimpse: Glimpse) -> Iterat
     for node_id, key, partition in glimpse.replicas:
         safe = seen.safe.pop((node_id, key), None)
         if safe is not None and partition.log.end_offset < safe:
-            known = _as_known(seen, key, partition)
+            known = _as_known(glimpse, key, partition)
             if known is not None and node_id in known.replicas and node_id not in known.adding:
                 yield f"{partition.name} on {node_id}: ends at {partition.log.end_offset} after {safe}"
 
@@ -190,11 +192,13 @@ def the_start_of_a_replica_never_goes_back(seen: Seen, glimpse: Glimpse) -> Iter
 
 @invariant("T2")
 def last_stable_offsets_never_fall(seen: Seen, glimpse: Glimpse) -> Iterator[str]:
-    """At a leader, in its epoch; and they are not above the high watermark."""
+    """At a leader, in its epoch; and they are not above the high watermark, nor an open transaction."""
     for node_id, key, partition in glimpse.led():
         now, before = partition.last_stable_offset, seen.held.get((node_id, key))
-        if now > partition.high_watermark:
-            yield f"{partition.name} on {node_id}: {now} is above {partition.high_watermark}"
+        first_open = partition.log.producers.first_open_offset
+        end = partition.high_watermark if first_open is None else first_open
+        if now > max(end, partition.log.start_offset):
+            yield f"{partition.name} on {node_id}: stable up to {now}, and open from {first_open}"
         if before is None or before.partition is not partition or not before.is_leader:
             continue
         if before.leader_epoch == partition.leader_epoch and now < before.stable:
@@ -250,3 +254,12 @@ def followers_begin_where_leaders_do(scans: Mapping[int, Scan], leaders: Scan) -
             leader = leaders.get(name)
             if leader is not None and leader.topic_id == log.topic_id and log.start < leader.start:
                 yield f"{name} on {node_id}: begins at {log.start}, at its leader at {leader.start}"
+
+
+@invariant("P4", "R3")
+def nobody_serves_before_it_knows_itself(seen: Seen, glimpse: Glimpse) -> Iterator[str]:
+    """Whoever has come up has read the metadata up to its own registration."""
+    for node_id, node in glimpse.nodes.items():
+        epoch = node.quorum.broker_epoch
+        if hasattr(node, "broker") and node.broker.image.offset < epoch:
+            yield f"node {node_id} knows the metadata up to {node.broker.image.offset}, not {epoch}"

@@ -70,6 +70,8 @@ class Glimpse:
     nodes: Nodes
     # When a sync failed for the first time on a node's disk.
     failed: Mapping[int, float]
+    # What the node knows that knows most, now or ever.
+    newest: ClusterImage | None = None
     replicas: list[tuple[int, Key, Partition]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -79,6 +81,10 @@ class Glimpse:
             if hasattr(node, "broker")
             for partition in node.broker.replicas
         ]
+        for node in self.nodes.values():
+            image = node.quorum.image
+            if self.newest is None or image.offset > self.newest.offset:
+                self.newest = image
 
     def led(self) -> Iterator[tuple[int, Key, Partition]]:
         return (each for each in self.replicas if each[2].is_leader)
@@ -102,7 +108,7 @@ class Watcher:
         self.complaints: list[str] = []
 
     def look(self, nodes: Nodes, now: float, failed: Mapping[int, float]) -> None:
-        seen, glimpse = self.seen, Glimpse(now, nodes, failed)
+        seen, glimpse = self.seen, Glimpse(now, nodes, failed, self.seen.newest)
         for each in self._watched:
             self.complaints += told(each, seen, glimpse)
         self._remember(glimpse)
@@ -136,8 +142,6 @@ class Watcher:
                 before.stable = partition.last_stable_offset
                 seen.committed[key] = max(seen.committed.get(key, 0), partition.high_watermark)
         seen.held = held
+        seen.newest = glimpse.newest
         for node_id, node in glimpse.nodes.items():
-            image = node.quorum.image
-            seen.last_image[node_id] = image
-            if seen.newest is None or image.offset > seen.newest.offset:
-                seen.newest = image
+            seen.last_image[node_id] = node.quorum.image

@@ -48,12 +48,15 @@ class Member:
                 max_poll_records=20,
                 fetch_max_wait_ms=2_000,
                 metadata_max_age_ms=20_000,
+                # Who asks to join and hears nothing waits for so long, as with a coordinator whose power is gone.
+                max_poll_interval_ms=20_000,
             )
             consumer: Consumer[bytes | None, bytes | None] = Consumer(
                 stage.bootstrap, settings, environment=environment
             )
             life = stage.runs(machine, self._live(consumer, machine))
-            await stage.breathe(rng.expovariate(1 / 80))
+            await asyncio.wait([life], timeout=rng.expovariate(1 / 80))
+            await stage.breathe(0)
             while stage.is_calm and not stage.is_over and not life.done():
                 await stage.breathe(1)
             if rng.random() < 0.3:

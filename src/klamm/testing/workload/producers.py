@@ -53,11 +53,20 @@ class Writer:
             if stage.is_over:
                 return
             place = stage.any_place(rng, lambda _: True)
+            if rng.random() < 0.15:
+                await self._burst(producer, place)
             sent = stage.new_record(rng, self._name, place)
             delivery = await _send(stage, producer, sent)
             if rng.random() < 0.5:
                 await asyncio.wait([delivery])
             await stage.breathe(rng.expovariate(2))
+
+    async def _burst(
+        self, producer: Producer[bytes | None, bytes | None], place: TopicPartition
+    ) -> None:
+        """As many as may be on their way at once, and some more."""
+        for _ in range(self._rng.randint(5, 8)):
+            await _send(self._stage, producer, self._stage.new_record(self._rng, self._name, place))
 
 
 async def _send(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 from klamm.server.node import Node
@@ -16,6 +17,9 @@ from klamm.testing.scenarios.many_nodes.liveness import offsets_can_be_read
 from klamm.testing.workload.stage import Stage
 
 _GROUPS = ("classic-group", "consumer-group", "copies-of-transactor-1", "copies-of-transactor-2")
+
+# So long a follower may take to hear where its leader's log begins.
+_HEARD_SECONDS = 2.0
 
 
 def look_closely(nodes: Mapping[int, Node], watcher: Watcher) -> None:
@@ -45,7 +49,9 @@ async def final_look(
     cluster: SimulatedCluster, stage: Stage, evidence: Evidence, watcher: Watcher
 ) -> list[str]:
     nodes = {each: cluster.nodes[each] for each in cluster.living}
-    scans = {each: scan(nodes[each]) for each in cluster.brokers if each in nodes}
+    before = _of_leaders(cluster, _scans(cluster))
+    await asyncio.sleep(_HEARD_SECONDS)
+    scans = _scans(cluster)
     began = stage.now()
     offsets, found = await offsets_can_be_read(stage, _GROUPS)
     look = Look(stage.now(), _of_leaders(cluster, scans), offsets=offsets)
@@ -57,8 +63,12 @@ async def final_look(
         *watcher.complaints,
         *cluster_violations(evidence),
         *told(replicas_are_equal, scans),
-        *told(followers_begin_where_leaders_do, scans, look.scan),
+        *told(followers_begin_where_leaders_do, scans, before),
     ]
+
+
+def _scans(cluster: SimulatedCluster) -> dict[int, Scan]:
+    return {each: scan(cluster.nodes[each]) for each in cluster.brokers if cluster.is_up(each)}
 
 
 def _of_leaders(cluster: SimulatedCluster, scans: Mapping[int, Scan]) -> Scan:

@@ -28,8 +28,12 @@ from klamm.testing.world import Simulation
 
 # A closer look, which takes longer, every so many looks.
 _CLOSER = 100
+# So long clients have to end what they are at.
+_LEAVE_SECONDS = 15.0
 # By then every transaction that was left open is over: its timeout, and the coordinator's next round.
-_ENDS_SECONDS = 45.0
+_ENDS_SECONDS = 35.0
+# Looks are so much rarer when nothing goes wrong any more.
+_CALM = 5
 
 
 class ManyNodesScenario:
@@ -90,8 +94,10 @@ class ManyNodesScenario:
         )
 
     def _found_inside(self) -> list[str]:
-        return [f"an error inside: {text}" for text in self._errors] + [
-            f"complaint: {text}" for text in self.simulation.loop.complaints
+        return [
+            *self._trouble.failures,
+            *(f"an error inside: {text}" for text in self._errors),
+            *(f"complaint: {text}" for text in self.simulation.loop.complaints),
         ]
 
     # The play
@@ -115,7 +121,12 @@ class ManyNodesScenario:
         stage.is_calm = True
         self._violated(await all_is_well(self.cluster, trouble, stage, self._members))
         stage.is_over = True
-        await asyncio.wait(actors, timeout=600)
+        if actors:
+            await asyncio.wait(actors, timeout=_LEAVE_SECONDS)
+        for name in self.simulation.names():
+            if name not in map(self.cluster.name_of, self.cluster.ids):
+                # Who has not come to its end by now waits for an answer that went to nobody.
+                self.simulation.machine(name).kill()
         await asyncio.sleep(_ENDS_SECONDS)
         watching.cancel()
         self._violated(await final_look(self.cluster, stage, self._evidence, self._watcher))
@@ -127,7 +138,7 @@ class ManyNodesScenario:
         cluster, watcher = self.cluster, self._watcher
         looks = 0
         while not self._violations:
-            await asyncio.sleep(self.plan.watch_seconds)
+            await asyncio.sleep(self.plan.watch_seconds * (_CALM if self._stage.is_calm else 1))
             looks += 1
             nodes = {each: cluster.nodes[each] for each in self._trouble.ready}
             watcher.look(nodes, self.simulation.loop.time(), self._failed())

@@ -35,6 +35,8 @@ class Trouble:
         self.fragile: int | None = None
         # Those that may end at any moment, though they still seem to be well.
         self.unwell: set[int] = set()
+        # Nodes that did not come up, though nothing was wrong.
+        self.failures: list[str] = []
         # How far each node's logs were safe when it died: see invariants/replicas.py.
         self.on_death: Callable[[int, bool], None] = lambda node_id, is_power: None
         self._starting: dict[int, asyncio.Task[Any]] = {}
@@ -101,8 +103,15 @@ class Trouble:
         task.add_done_callback(lambda ended: self._began(node_id, ended))
 
     def _began(self, node_id: int, ended: asyncio.Task[Any]) -> None:
-        if self._starting.get(node_id) is ended:
-            del self._starting[node_id]
+        if self._starting.get(node_id) is not ended:
+            return
+        del self._starting[node_id]
+        error = None if ended.cancelled() else ended.exception()
+        if error is not None:
+            disk = self.cluster.machine(node_id).disk
+            if not disk.is_full and disk.failed_at is None:
+                self.failures.append(f"node {node_id} cannot start: {error!r}")
+            self.die(node_id)
 
     def die(self, node_id: int, loss: Loss = Loss.NOTHING) -> None:
         """The process is killed, or the machine loses its power and all that was not synced."""
