@@ -86,6 +86,16 @@ class TopicLife:
     deleted: float | None = None
 
 
+@dataclass(slots=True, eq=False)
+class Setting:
+    """An administrator sets a config of a topic."""
+
+    topic: str
+    name: str
+    value: str
+    outcome: Outcome = Outcome.UNKNOWN
+
+
 @dataclass(slots=True)
 class History:
     sent: list[Sent] = field(default_factory=list)
@@ -97,6 +107,8 @@ class History:
     # (group, generation, member) -> what it had, of groups whose members are told all of it at once.
     assignments: dict[tuple[str, int, str], frozenset[TopicPartition]] = field(default_factory=dict)
     topics: list[TopicLife] = field(default_factory=list)
+    # By one administrator, in this order.
+    settings: list[Setting] = field(default_factory=list)
     # Below these offsets somebody asked to delete.
     deleted_before: dict[TopicPartition, int] = field(default_factory=dict)
     operations: int = 0

@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 _CURRENT: ContextVar[Incarnation | None] = ContextVar("incarnation", default=None)
 
+_CLOSED_BY_THEN = 50
+
 
 class Deadlock(Exception):
     """Nothing to do, no timer, and the work is not done."""
@@ -190,7 +192,10 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         everybody = asyncio.all_tasks(self)
         for task in [*(task for each in dead for task in each.tasks), *everybody]:
             task._log_destroy_pending = False  # type: ignore[attr-defined]
-            coroutine = task.get_coro()
-            with suppress(BaseException):
-                if coroutine is not None:
+            coroutine: Any = task.get_coro()
+            # What waits again while it is closed, as a cleanup does, is closed again.
+            for _ in range(_CLOSED_BY_THEN):
+                if coroutine is None or coroutine.cr_frame is None:
+                    break
+                with suppress(BaseException):
                     coroutine.close()

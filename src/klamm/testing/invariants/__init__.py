@@ -71,6 +71,8 @@ OF_A_CLUSTER: tuple[Invariant, ...] = (
     groups.a_committed_offset_stays,
     topics.nothing_of_a_deleted_topic_is_seen_again,
     topics.a_topic_that_was_made_is_there,
+    topics.a_config_that_was_set_holds,
+    groups.commits_never_fall,
     transactions.a_transaction_is_ended_once,
     transactions.every_transaction_ends,
     reading.what_was_read_stays,

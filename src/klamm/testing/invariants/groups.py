@@ -61,3 +61,23 @@ def a_committed_offset_stays(evidence: Evidence) -> Iterator[str]:
 
 def _is_done_by(commit: Commit, when: float) -> bool:
     return commit.outcome is Outcome.DONE and commit.ended < when
+
+
+@invariant("G2")
+def commits_never_fall(evidence: Evidence) -> Iterator[str]:
+    """Who takes over goes on where the one before has committed, and commits nothing below that."""
+    by_place: dict[tuple[str, TopicPartition], list[Commit]] = {}
+    for commit in evidence.history.commits:
+        if commit.outcome is Outcome.DONE:
+            by_place.setdefault((commit.group, commit.place), []).append(commit)
+    for (group, place), commits in by_place.items():
+        highest: list[Commit] = []
+        for commit in sorted(commits, key=lambda each: each.ended):
+            before = [each for each in highest if each.ended < commit.began]
+            if before and commit.offset < before[-1].offset:
+                yield (
+                    f"{group}: {commit.member} committed {commit.offset} of {place} after "
+                    f"{before[-1].member} had committed {before[-1].offset}"
+                )
+            if not highest or commit.offset > highest[-1].offset:
+                highest.append(commit)

@@ -66,13 +66,11 @@ def a_new_controller_has_all_that_was_committed(seen: Seen, glimpse: Glimpse) ->
 
 @invariant("R3")
 def nodes_know_the_same_at_the_same_offset(seen: Seen, glimpse: Glimpse) -> Iterator[str]:
-    for node_id, node in glimpse.nodes.items():
-        image = node.quorum.image
-        if image is seen.last_image.get(node_id):
-            continue
+    for node_id, image in seen.published:
         other = seen.images.setdefault(image.offset, image)
         if other is not image and other != image:
             yield f"node {node_id} knows other things at offset {image.offset} than another node"
+    seen.published.clear()
 
 
 @invariant("R5")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from klamm.base.ids import TopicPartition
+from klamm.testing.history import Outcome
 from klamm.testing.invariants.catalogue import invariant
 from klamm.testing.invariants.evidence import Evidence
 
@@ -39,3 +40,19 @@ def a_topic_that_was_made_is_there(evidence: Evidence) -> Iterator[str]:
     for life in evidence.history.topics:
         if life.deletion_began is None and TopicPartition(life.name, 0) not in evidence.scan:
             yield f"{life.name}, made at {life.created:.3f}, is gone"
+
+
+@invariant("D3", "R3")
+def a_config_that_was_set_holds(evidence: Evidence) -> Iterator[str]:
+    """The last that the administrator was told of, or one it never heard of again."""
+    allowed: dict[tuple[str, str], list[str]] = {}
+    for setting in evidence.history.settings:
+        values = allowed.setdefault((setting.topic, setting.name), [])
+        if setting.outcome is Outcome.DONE:
+            values.clear()
+        values.append(setting.value)
+    for (topic, name), values in allowed.items():
+        found = evidence.looks[-1].configs.get(topic, {}).get(name)
+        is_done = any(each.outcome is Outcome.DONE for each in evidence.history.settings)
+        if is_done and found not in values:
+            yield f"{name} of {topic} is {found}, and {values} may be"

@@ -46,9 +46,9 @@ class Seen:
     votes: dict[tuple[int, int], ReplicaKey] = field(default_factory=dict)
     # How much of the metadata log anybody knew to be committed.
     metadata_committed: int = 0
-    # Offset of the metadata log -> what is known there; and what each node was last seen to know.
+    # Offset of the metadata log -> what is known there; and what nodes have come to know since the last look.
     images: dict[int, ClusterImage] = field(default_factory=dict)
-    last_image: dict[int, ClusterImage] = field(default_factory=dict)
+    published: list[tuple[int, ClusterImage]] = field(default_factory=list)
     newest: ClusterImage | None = None
     snapshots: set[tuple[int, OffsetAndEpoch]] = field(default_factory=set)
     # Offset of a record about the voters -> who they are.
@@ -105,13 +105,24 @@ class Watcher:
     def __init__(self, watched: tuple[Watched, ...]) -> None:
         self._watched = watched
         self.seen = Seen()
+        # The lives of nodes that tell of all that they come to know.
+        self._heard: set[Node] = set()
         self.complaints: list[str] = []
 
     def look(self, nodes: Nodes, now: float, failed: Mapping[int, float]) -> None:
         seen, glimpse = self.seen, Glimpse(now, nodes, failed, self.seen.newest)
+        for node_id, node in nodes.items():
+            if node not in self._heard:
+                self._hear(node_id, node)
         for each in self._watched:
             self.complaints += told(each, seen, glimpse)
         self._remember(glimpse)
+
+    def _hear(self, node_id: int, node: Node) -> None:
+        published = self.seen.published
+        published.append((node_id, node.quorum.image))
+        node.quorum.on_change(lambda image, _: published.append((node_id, image)))
+        self._heard.add(node)
 
     def dies(self, nodes: Nodes, node_id: int, is_power: bool) -> None:
         """What the logs of a node that is about to die promise: all that is committed, or of that what is synced."""
@@ -143,5 +154,3 @@ class Watcher:
                 seen.committed[key] = max(seen.committed.get(key, 0), partition.high_watermark)
         seen.held = held
         seen.newest = glimpse.newest
-        for node_id, node in glimpse.nodes.items():
-            seen.last_image[node_id] = node.quorum.image

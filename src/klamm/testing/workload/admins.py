@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from klamm.base.errors import ApiError
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition
 from klamm.client import Admin
 from klamm.client.admin.configs import ResourceKind
-from klamm.testing.history import TopicLife
+from klamm.testing.history import Outcome, Setting, TopicLife
 from klamm.testing.workload.stage import Stage
 
 
@@ -15,6 +18,7 @@ class Administrator:
         self._stage = stage
         self._name = name
         self._rng = stage.simulation.random(name)
+        self._settings = 0
 
     async def run(self) -> None:
         stage, rng = self._stage, self._rng
@@ -23,12 +27,18 @@ class Administrator:
                 async with Admin(stage.bootstrap, environment=stage.enters(self._name)) as admin:
                     while not stage.is_over:
                         await rng.choice(
-                            (self._recreate, self._retain, self._delete_records, self._grow)
+                            (
+                                self._recreate,
+                                self._retain,
+                                self._retain,
+                                self._delete_records,
+                                self._grow,
+                            )
                         )(admin)
                         stage.history.operations += 1
                         while stage.is_calm and not stage.is_over:
                             await stage.breathe(1)
-                        await stage.breathe(rng.expovariate(1 / 15))
+                        await stage.breathe(rng.expovariate(1 / 5))
             except ApiError:
                 await stage.breathe(2)
 
@@ -39,20 +49,25 @@ class Administrator:
         if life.deletion_began is None:
             life.deletion_began = stage.now()
             stage.topics.pop(life.name, None)
+        # The controller knows; what a broker lists may be old. An answer that was lost may have told of success.
         if life.deleted is None:
-            names = [topic.name for topic in await admin.topics.list()]
-            if life.name in names:
+            with _unless(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
                 await admin.topics.delete(life.name)
             life.deleted = stage.now()
         await stage.breathe(self._rng.expovariate(1))
-        if life.name not in [topic.name for topic in await admin.topics.list()]:
+        with _unless(ErrorCode.TOPIC_ALREADY_EXISTS):
             await admin.topics.create(life.name, partitions=2)
         stage.history.topics.append(TopicLife(life.name, stage.now()))
         stage.topics[life.name] = 2
 
     async def _retain(self, admin: Admin) -> None:
-        values = {"retention.ms": str(self._rng.choice((20_000, 300_000, -1)))}
-        await admin.configs.set(ResourceKind.TOPIC, "short", values)
+        # No two are equal, so that it can be told which of them holds.
+        self._settings += 1
+        value = str(self._rng.choice((20_000, 300_000, 3_000_000)) + self._settings)
+        setting = Setting("short", "retention.ms", value)
+        self._stage.history.settings.append(setting)
+        await admin.configs.set(ResourceKind.TOPIC, setting.topic, {setting.name: value})
+        setting.outcome = Outcome.DONE
 
     async def _delete_records(self, admin: Admin) -> None:
         place = TopicPartition("short", self._rng.randrange(self._stage.topics["short"]))
@@ -70,3 +85,13 @@ class Administrator:
             if described.count == count:
                 await admin.topics.add_partitions("plain", count + 1)
             self._stage.topics["plain"] = count + 1
+
+
+@contextmanager
+def _unless(code: ErrorCode) -> Iterator[None]:
+    """It is so already."""
+    try:
+        yield
+    except ApiError as e:
+        if e.code is not code:
+            raise
