@@ -126,7 +126,7 @@ sim: setup ## simulated clusters: SEEDS=n of them from FIRST=k on, of NODES=m no
 
 .PHONY: sim-shrink
 sim-shrink: setup ## the shortest schedule with which SEED=n still fails, as a story (NODES=m; MUTANT=name: with that bug planted)
-	@$(BIN)/python -m klamm.testing.shrink $(SEED) --nodes $(or $(NODES),0) $(if $(MUTANT),--mutant $(MUTANT))
+	@$(BIN)/python -m klamm.testing.scenarios.shrink $(SEED) --nodes $(or $(NODES),0) $(if $(MUTANT),--mutant $(MUTANT))
 
 .PHONY: sim-mutants
 sim-mutants: setup ## plant bugs in simulated clusters: each must be found within SEEDS=200 seeds, WORKERS=w processes

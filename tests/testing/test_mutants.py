@@ -7,7 +7,7 @@ from klamm.testing.mutants.__main__ import first_violation
 from klamm.testing.mutants.mutant import Patch
 from klamm.testing.scenarios.many_nodes import ManyNodesScenario, Plan
 from klamm.testing.scenarios.result import Result
-from klamm.testing.shrink import shrink, tell
+from klamm.testing.scenarios.shrink import shrink, tell
 
 # What a seed does changes with the code. Where one finds its bug no longer others are tried, and a cheap one may stand here.
 FOUND_BY = {

@@ -1,6 +1,6 @@
 """`make sim-shrink SEED=n`: the shortest schedule that still breaks the same invariant, told as a story.
 
-    python -m klamm.testing.shrink SEED [--nodes 3] [--mutant NAME] [--runs 150]
+    python -m klamm.testing.scenarios.shrink SEED [--nodes 3] [--mutant NAME] [--runs 150]
 
 Steps and clients are left out, in large pieces first and then one by one, and the time is cut. A plan counts only if the
 invariant that is broken is the same as before: what else may go wrong is another story.
