@@ -51,6 +51,9 @@ SECTIONS: dict[str, dict[str, Command]] = {
             "klamm.cli.group.command", "List, describe, reset and delete groups, watch their lag."
         ),
         "txn": Command("klamm.cli.txn.command", "List, describe and abort transactions."),
+        "acl": Command(
+            "klamm.cli.acl.command", "List, create, delete and try the rules about who may do what."
+        ),
         "cluster": Command(
             "klamm.cli.cluster.command", "Run a cluster on this machine; say who is in one."
         ),

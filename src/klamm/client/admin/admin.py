@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Self
 
+from klamm.client.admin.acls import AclAdmin
 from klamm.client.admin.cluster import ClusterAdmin, ClusterDescription, QuorumDescription
 from klamm.client.admin.configs import ConfigAdmin
 from klamm.client.admin.groups import GroupAdmin
@@ -38,6 +39,7 @@ class Admin:
         self.partitions = PartitionAdmin(self._cluster)
         self.configs = ConfigAdmin(self._cluster)
         self.groups = GroupAdmin(self._cluster)
+        self.acls = AclAdmin(self._cluster)
         self.records = RecordAdmin(self._cluster)
         self.transactions = TransactionAdmin(self._cluster)
         self._about_cluster = ClusterAdmin(self._cluster)

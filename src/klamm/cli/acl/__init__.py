@@ -1,0 +1,1 @@
+"""`klamm acl`: who may do what."""
