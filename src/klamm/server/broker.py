@@ -21,6 +21,7 @@ from klamm.replication.partition import Partition
 from klamm.replication.replica_selector import RACK_AWARE
 from klamm.replication.replicas import Change, Replicas
 from klamm.server.api_table import BROKER, served
+from klamm.server.authorization.audit import Audit
 from klamm.server.authorization.authorization import Authorization
 from klamm.server.certificates import ListenerCertificates
 from klamm.server.controller_port import ControllerPort
@@ -66,12 +67,14 @@ class Broker:
         quorum: MetadataQuorum,
         directories: Sequence[LogDirectory],
         authorization: Authorization | None = None,
+        audit: Audit | None = None,
     ) -> None:
         self.settings = settings
         self.world = world
         self.clock = world.clock
         self.quorum = quorum
         self.authorization = authorization
+        self.audit = audit
         self.controller: ControllerPort = quorum.controller
         self.node_id = settings.node.node_id
         self.flusher = Flusher(world.workers, self._log_failed)
@@ -103,13 +106,7 @@ class Broker:
         self.auto_creation = AutoTopicCreation(self)
         self.groups = group_coordinator(self, settings, world.chance)
         self.transactions = transaction_coordinator(self, settings, world.chance)
-        self.peers = Peers(
-            world,
-            lambda: self.image,
-            listener=settings.listeners.inter_broker(),
-            way=way_to_brokers(settings, world.chance),
-            client_id=f"broker-{self.node_id}",
-        )
+        self.peers = self._make_peers()
         self.replica_fetchers = ReplicaFetchers(self)
         self.directory_assignments = DirectoryAssignments(self)
         self.directory_moves = DirectoryMoves(self)
@@ -128,6 +125,15 @@ class Broker:
         self.deleted: list[tuple[int, str]] = []
         self.apis = served(BROKER)
         self._on_partitions_changed: list[Callable[[], None]] = []
+
+    def _make_peers(self) -> Peers:
+        return Peers(
+            self.world,
+            lambda: self.image,
+            listener=self.settings.listeners.inter_broker(),
+            way=way_to_brokers(self.settings, self.world.chance),
+            client_id=f"broker-{self.node_id}",
+        )
 
     @property
     def image(self) -> ClusterImage:

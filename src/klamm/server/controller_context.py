@@ -13,6 +13,7 @@ from klamm.base.clock import Clock
 from klamm.base.settings.broker import Settings
 from klamm.metadata.image import ClusterImage
 from klamm.server.api_table import CONTROLLER, CONTROLLER_MODULES, ServedApi, served
+from klamm.server.authorization.audit import Audit
 from klamm.server.authorization.authorization import Authorization
 from klamm.server.controller_port import ControllerPort
 from klamm.server.heavy.turns import HeavyRequests
@@ -37,6 +38,8 @@ class NodeContext(Protocol):
     tasks: dict[asyncio.Task[None], None]
     # None: everybody may do everything.
     authorization: Authorization | None
+    # None: nobody keeps book.
+    audit: Audit | None
     # What is served on the listeners of this context.
     apis: dict[int, ServedApi]
 
@@ -52,6 +55,7 @@ class ControllerContext:
         world: World,
         quorum: MetadataQuorum,
         authorization: Authorization | None = None,
+        audit: Audit | None = None,
     ) -> None:
         self.settings = settings
         self.world = world
@@ -59,6 +63,7 @@ class ControllerContext:
         self.node_id = settings.node.node_id
         self.quorum = quorum
         self.authorization = authorization
+        self.audit = audit
         self.controller: ControllerPort = quorum.driver
         self.heavy = HeavyRequests(world.turns)
         # In the order in which they began.

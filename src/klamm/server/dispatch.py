@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from klamm.base.errors import ApiError, CorruptFrame, ErrorCode
 from klamm.protocol.wire import OBJECT_ROOM, skip_tags
-from klamm.server.api_table import ServedApi
+from klamm.server.api_table import Route, ServedApi
+from klamm.server.authorization.audited_call import AuditedCall
 from klamm.server.authorization.rights import CLUSTER_ACTION
+from klamm.server.authorization.rules import ADMINISTRATIVE
 from klamm.server.call import Call, Later
 from klamm.server.handlers.api_versions import unsupported_version
 from klamm.server.network.connection import Connection
@@ -55,6 +57,7 @@ class Dispatcher:
         self._apis: Mapping[int, ServedApi] = context.apis
         self._tasks = context.tasks
         self._heavy = context.heavy
+        self._audit = context.audit
         self._straight: dict[int, Straight] = {}
         # While clients have any.
         self._quotas: ClientQuotaManager | None = None
@@ -97,11 +100,25 @@ class Dispatcher:
         route = api.routes.get(version) or api.route(version)
         if route is None:
             return self._unsupported_version(connection, api, version, correlation_id)
-        call = Call(self._context, connection, api, route, version, correlation_id)
+        call = self._call(connection, api, route, version, correlation_id)
         call.client_id, body_at = read_client_id(frame, client_size, route.has_flexible_header)
         if self._quotas is not None and not api.needs_cluster_action:
             call.quota = RequestQuota(self._quotas, len(frame), self._context.world.turns.time)
         return self._answer(call, frame, body_at)
+
+    def _call(
+        self,
+        connection: Connection,
+        api: ServedApi,
+        route: Route,
+        version: int,
+        correlation_id: int,
+    ) -> Call:
+        if self._audit is None or api.name not in ADMINISTRATIVE:
+            return Call(self._context, connection, api, route, version, correlation_id)
+        call = AuditedCall(self._context, connection, api, route, version, correlation_id)
+        call.audit = self._audit
+        return call
 
     def _answer(self, call: Call, frame: memoryview, body_at: int) -> Answer | Parked | None:
         route = call.route
@@ -109,6 +126,8 @@ class Dispatcher:
             # The frame lies in the shared buffer, which the next read overwrites while the handler waits.
             frame = memoryview(bytes(frame))
         request, _ = route.decode(frame, body_at)
+        if isinstance(call, AuditedCall):
+            call.request = request
         try:
             if call.api.needs_cluster_action:
                 call.require(CLUSTER_ACTION)

@@ -18,7 +18,7 @@ from klamm.log.checkpoints import BadCheckpoint
 from klamm.log.disk import Disk
 from klamm.metadata.image import ClusterImage, Endpoint
 from klamm.server.authorization.audit import Audit
-from klamm.server.authorization.audit_sinks import open_audit
+from klamm.server.authorization.audit_sinks import follow_audit, open_audit
 from klamm.server.authorization.authorization import Authorization
 from klamm.server.authorization.plugins import (
     UnknownPlugin,
@@ -153,7 +153,11 @@ class Node:
         self, stack: AsyncExitStack, quorum: MetadataQuorum, listeners: Sequence[Listener]
     ) -> None:
         context = ControllerContext(
-            self._settings, world=self._world, quorum=quorum, authorization=self._authorization
+            self._settings,
+            world=self._world,
+            quorum=quorum,
+            authorization=self._authorization,
+            audit=self._audit,
         )
         stack.push_async_callback(context.close)
         for listener in listeners:
@@ -186,6 +190,7 @@ class Node:
             quorum=quorum,
             directories=_log_directories(world.disk, data),
             authorization=self._authorization,
+            audit=self._audit,
         )
         broker.certificates = self._certificates
         lifecycle.offline_directories = broker.offline_directories
@@ -205,6 +210,8 @@ class Node:
             )
         )
         stack.push_async_callback(broker.close)
+        if self._audit is not None:
+            stack.push_async_callback(follow_audit(self._audit, broker))
         self._keep_house(stack, broker)
         # Not refused, so that no controller takes this process for dead; and not served before this broker may lead.
         for listener in listeners:
