@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # `log` here is for `klamm log dump` alone: a tool that reads files without a broker. `metadata` is for
     # `klamm cluster metadata dump`, which reads the controllers' records.
     # `pipeline` is for its commands, which import what needs Spark only when a pipeline runs.
-    "cli": {"base", "protocol", "client", "log", "metadata", "pipeline"},
+    "cli": {"base", "protocol", "client", "security", "log", "metadata", "pipeline"},
     # It knows the broker as any customer does: through foreign clients.
     "pipeline": {"base"},
     "testing": CORE | {"client", "server"},

@@ -58,6 +58,11 @@ SECTIONS: dict[str, dict[str, Command]] = {
             "klamm.cli.cluster.command", "Run a cluster on this machine; say who is in one."
         ),
     },
+    "Protect": {
+        "user": Command("klamm.cli.user.command", "Create, list and delete users (SCRAM)."),
+        "quota": Command("klamm.cli.quota.command", "Say how much clients may ask for."),
+        "token": Command("klamm.cli.token.command", "Create, list and end delegation tokens."),
+    },
     "Process": {
         "pipeline": Command(
             "klamm.cli.pipeline.command", "Write, check, run and watch pipelines on Spark."

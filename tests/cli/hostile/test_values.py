@@ -117,7 +117,7 @@ def nowhere(tmp_path_factory: pytest.TempPathFactory, broker: str) -> Iterator[N
         for variable in ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
             patch.setenv(variable, str(place / variable))
         patch.setitem(sys.modules, "pyspark", None)
-        patch.setattr("klamm.server.process.serve", lambda settings, announce: 0)
+        patch.setattr("klamm.server.process.serve", lambda settings, **_: 0)
         patch.setattr("klamm.cli.demo.screen._klamm", lambda: ["false"])
         patch.setattr("klamm.cli.cluster.local._SERVE", "raise SystemExit(1)")
         Path("pipeline.yaml").write_text(PIPELINE)

@@ -1,0 +1,1 @@
+"""`klamm quota`: how much clients may ask for."""

@@ -1,0 +1,1 @@
+"""`klamm token`: delegation tokens."""

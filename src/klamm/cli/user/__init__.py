@@ -1,0 +1,1 @@
+"""`klamm user`: who can log in by SCRAM."""
