@@ -13,15 +13,14 @@ from klamm.base.ids import TopicPartition
 from klamm.cli.cluster.progress import ProgressLine
 from klamm.cli.cluster.state import ClusterState
 from klamm.cli.connect import (
-    DAY_SECONDS,
     DEFAULT_BOOTSTRAP,
     Bootstrap,
     Cluster,
     Output,
     Properties,
-    a_number,
 )
 from klamm.cli.output import CommandError, Format, Row, UsageError, format_or_default, show
+from klamm.cli.watch import Interval
 
 if TYPE_CHECKING:
     from klamm.client.admin.cluster import QuorumReplica
@@ -37,17 +36,7 @@ def health(
     watch: Annotated[
         bool, typer.Option("--watch", "-w", help="Look again and again, until it is healthy.")
     ] = False,
-    interval: Annotated[
-        float,
-        typer.Option(
-            "--interval",
-            "-i",
-            min=0.1,
-            max=DAY_SECONDS,
-            callback=a_number,
-            help="Seconds between two looks.",
-        ),
-    ] = 1.0,
+    interval: Interval = 1.0,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     properties: Properties = None,
     output: Output = None,

@@ -5,20 +5,16 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, NamedTuple
 
 from klamm.base.ids import TopicPartition
 from klamm.cli.connect import (
     ANSWER_TIMEOUT_S,
-    DAY_SECONDS,
     DEFAULT_BOOTSTRAP,
     Bootstrap,
     Cluster,
     Output,
     Properties,
-    a_number,
     answer,
     check_names,
 )
@@ -32,6 +28,7 @@ from klamm.cli.output import (
     show,
     write,
 )
+from klamm.cli.watch import Interval, Watch
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient, ConsumerGroupDescription, MemberDescription
@@ -42,20 +39,8 @@ _NO_OFFSET = -1001
 
 def lag(
     names: Groups,
-    watch: Annotated[
-        bool, typer.Option("--watch", "-w", help="Look again and again, until Ctrl-C.")
-    ] = False,
-    interval: Annotated[
-        float,
-        typer.Option(
-            "--interval",
-            "-i",
-            min=0.1,
-            max=DAY_SECONDS,
-            callback=a_number,
-            help="Seconds between two looks.",
-        ),
-    ] = 2.0,
+    watch: Watch = False,
+    interval: Interval = 2.0,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     properties: Properties = None,
     output: Output = None,

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from klamm.cli.connect import DAY_SECONDS, Output, Properties, a_number
+from klamm.cli.connect import Output, Properties
 from klamm.cli.group.lag import lag as show_group_lag
 from klamm.cli.output import CommandError
 from klamm.cli.pipeline.targets import Bootstrap, NameOrFile, find
+from klamm.cli.watch import Interval, Watch
 
 
 def lag(
     target: NameOrFile,
-    watch: Annotated[
-        bool, typer.Option("--watch", "-w", help="Look again and again, until Ctrl-C.")
-    ] = False,
-    interval: Annotated[
-        float,
-        typer.Option(
-            "--interval",
-            "-i",
-            min=0.1,
-            max=DAY_SECONDS,
-            callback=a_number,
-            help="Seconds between two looks.",
-        ),
-    ] = 2.0,
+    watch: Watch = False,
+    interval: Interval = 2.0,
     bootstrap: Bootstrap = None,
     properties: Properties = None,
     output: Output = None,
