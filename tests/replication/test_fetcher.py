@@ -23,6 +23,7 @@ from klamm.protocol.records.batch import stamp
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
 from klamm.replication.fetcher import Outcome, ReplicaFetcher
+from klamm.replication.follower import append_fetched, truncate_fully_and_start_at, truncate_to
 from klamm.replication.partition import Partition
 from klamm.testing.disk import MemoryDisk
 
@@ -339,7 +340,7 @@ def test_an_answer_for_a_partition_that_left_is_passed_over():
 
 def test_a_batch_within_which_the_leaders_log_starts_is_taken_whole():
     follower = a_follower(0)
-    follower.truncate_fully_and_start_at(2, EPOCH)
+    truncate_fully_and_start_at(follower, 2, EPOCH)
     fetcher = a_fetcher(follower)
     assert named(ask(fetcher)) == [(0, 2)]
     sent = part(0, batch(0, b"a", b"b", b"c"), high_watermark=3)
@@ -465,7 +466,7 @@ def test_a_partition_is_left_out_until_its_log_is_cut():
     fetched = fetcher.find(follower)
     assert fetched is not None
 
-    follower.truncate_to(fetched.cut_at, EPOCH)
+    truncate_to(follower, fetched.cut_at, EPOCH)
     fetcher.resume(fetched)
 
     asked = ask(fetcher).topics[0].partitions[0]
@@ -482,7 +483,7 @@ def test_an_epoch_in_which_we_led_without_a_record_is_forgotten():
     fetched = fetcher.find(follower)
     assert fetched is not None
 
-    follower.truncate_to(fetched.cut_at, EPOCH)
+    truncate_to(follower, fetched.cut_at, EPOCH)
     fetcher.resume(fetched)
 
     assert ask(fetcher).topics[0].partitions[0].last_fetched_epoch == 1
@@ -539,11 +540,11 @@ def test_what_is_no_longer_ours_is_neither_written_to_nor_cut():
     follower.retire()
 
     with pytest.raises(ApiError) as written:
-        follower.append_fetched(
-            batch(2), leader_epoch=EPOCH, high_watermark=2, log_start=0, now=AT.wall
+        append_fetched(
+            follower, batch(2), leader_epoch=EPOCH, high_watermark=2, log_start=0, now=AT.wall
         )
     with pytest.raises(ApiError) as cut:
-        follower.truncate_to(1, EPOCH)
+        truncate_to(follower, 1, EPOCH)
 
     assert {written.value.code, cut.value.code} == {ErrorCode.FENCED_LEADER_EPOCH}
     assert follower.log.end_offset == 2

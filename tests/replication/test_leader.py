@@ -8,6 +8,7 @@ from klamm.log.log import Log
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.control import EndMarker, end_marker_batch
 from klamm.protocol.records.reader import Record
+from klamm.replication.follower import append_fetched, truncate_to
 from klamm.replication.isr import BrokerInIsr
 from klamm.replication.partition import Isolation, Partition, Role
 from klamm.replication.verification import Verification
@@ -83,7 +84,7 @@ def test_a_new_leader_begins_with_the_high_watermark_that_it_had() -> None:
     partition = a_partition()
     partition.make_follower(a_state(leader=OTHER))
     batch = build_batch([Record(timestamp=WALL, value=b"v")] * 4)
-    partition.append_fetched(batch, leader_epoch=0, high_watermark=2, log_start=0, now=WALL)
+    append_fetched(partition, batch, leader_epoch=0, high_watermark=2, log_start=0, now=WALL)
 
     lead(partition, a_state(epoch=1))
 
@@ -134,7 +135,7 @@ def test_offsets_are_not_known_before_the_epochs_start_is_committed() -> None:
     partition = a_partition()
     partition.make_follower(a_state(leader=OTHER))
     batch = build_batch([Record(timestamp=WALL, value=b"v")] * 4)
-    partition.append_fetched(batch, leader_epoch=0, high_watermark=1, log_start=0, now=WALL)
+    append_fetched(partition, batch, leader_epoch=0, high_watermark=1, log_start=0, now=WALL)
     lead(partition, a_state(epoch=1))
     assert partition.is_behind_epoch
 
@@ -184,11 +185,11 @@ def a_follower_with_an_uncommitted_marker() -> Partition:
     marker = end_marker_batch(
         EndMarker(True, 0), producer_id=7, producer_epoch=1, timestamp=WALL, base_offset=1
     )
-    partition.append_fetched(batch, leader_epoch=0, high_watermark=1, log_start=0, now=WALL)
-    partition.append_fetched(marker, leader_epoch=0, high_watermark=1, log_start=0, now=WALL)
+    append_fetched(partition, batch, leader_epoch=0, high_watermark=1, log_start=0, now=WALL)
+    append_fetched(partition, marker, leader_epoch=0, high_watermark=1, log_start=0, now=WALL)
     partition.log.roll(WALL)
     plain = build_batch([Record(timestamp=WALL, value=b"v")] * 2, base_offset=2)
-    partition.append_fetched(plain, leader_epoch=0, high_watermark=1, log_start=0, now=WALL)
+    append_fetched(partition, plain, leader_epoch=0, high_watermark=1, log_start=0, now=WALL)
     assert (partition.high_watermark, partition.last_stable_offset) == (1, 0)
     return partition
 
@@ -220,7 +221,7 @@ def test_an_end_above_the_high_watermark_does_not_count_after_a_restart_either(c
 def test_an_end_above_the_high_watermark_does_not_count_after_a_truncation_either() -> None:
     partition = a_follower_with_an_uncommitted_marker()
 
-    partition.truncate_to(2, 0)
+    truncate_to(partition, 2, 0)
 
     assert (partition.high_watermark, partition.last_stable_offset) == (1, 0)
 
@@ -395,7 +396,7 @@ def test_a_follower_takes_only_what_the_leader_of_now_sent() -> None:
 
     batch = build_batch([Record(timestamp=WALL, value=b"v")])
     with pytest.raises(ApiError) as refused:
-        partition.append_fetched(batch, leader_epoch=1, high_watermark=1, log_start=0, now=WALL)
+        append_fetched(partition, batch, leader_epoch=1, high_watermark=1, log_start=0, now=WALL)
 
     assert code_of(refused) == ErrorCode.FENCED_LEADER_EPOCH
     assert partition.log.end_offset == 0
@@ -406,12 +407,12 @@ def test_a_follower_commits_what_it_is_told_and_has() -> None:
     partition.make_follower(a_state(leader=OTHER))
     batch = build_batch([Record(timestamp=WALL, value=b"v")] * 3)
 
-    assert partition.append_fetched(batch, leader_epoch=0, high_watermark=9, log_start=2, now=WALL)
+    assert append_fetched(partition, batch, leader_epoch=0, high_watermark=9, log_start=2, now=WALL)
 
     assert (partition.high_watermark, partition.log.start_offset) == (3, 2)
     # A new leader that knows less is no reason to forget.
-    assert not partition.append_fetched(
-        bytearray(), leader_epoch=0, high_watermark=1, log_start=2, now=WALL
+    assert not append_fetched(
+        partition, bytearray(), leader_epoch=0, high_watermark=1, log_start=2, now=WALL
     )
     assert partition.high_watermark == 3
 
@@ -422,9 +423,9 @@ def test_truncation_takes_the_high_watermark_along() -> None:
     for _ in range(3):
         batch = build_batch([Record(timestamp=WALL, value=b"v")])
         batch[0:8] = partition.log.end_offset.to_bytes(8, "big")
-        partition.append_fetched(batch, leader_epoch=0, high_watermark=3, log_start=0, now=WALL)
+        append_fetched(partition, batch, leader_epoch=0, high_watermark=3, log_start=0, now=WALL)
 
-    partition.truncate_to(1, 0)
+    truncate_to(partition, 1, 0)
 
     assert (partition.log.end_offset, partition.high_watermark) == (1, 1)
 
@@ -453,7 +454,9 @@ def a_successor(*, recovery: int = 0) -> Partition:
     """A new leader whose log has sequence 0 of a producer."""
     partition = a_partition()
     partition.make_follower(a_state(leader=OTHER))
-    partition.append_fetched(a_batch_of(0), leader_epoch=0, high_watermark=1, log_start=0, now=WALL)
+    append_fetched(
+        partition, a_batch_of(0), leader_epoch=0, high_watermark=1, log_start=0, now=WALL
+    )
     lead(partition, a_state(epoch=1, recovery=recovery))
     return partition
 

@@ -33,6 +33,7 @@ from klamm.protocol.messages.fetch import (
 )
 from klamm.replication.fetch_bytes import Part, Question, write_request
 from klamm.replication.fetch_sessions import INITIAL_EPOCH, NO_SESSION
+from klamm.replication.follower import append_fetched, truncate_fully_and_start_at
 from klamm.replication.partition import Partition
 
 _MAX_EPOCH = 2**31 - 1
@@ -349,13 +350,13 @@ class ReplicaFetcher:
         marks = {"high_watermark": high_watermark, "log_start": log_start, "now": now.wall}
         try:
             try:
-                is_more_committed = partition.append_fetched(records, leader_epoch=epoch, **marks)
+                is_more_committed = append_fetched(partition, records, leader_epoch=epoch, **marks)
             except UnexpectedOffset as e:
                 if log.start_offset != log.end_offset:
                     raise
                 # The leader's log starts within this batch (DeleteRecords), and ours at that very offset.
-                partition.truncate_fully_and_start_at(e.offset, epoch, now.wall)
-                is_more_committed = partition.append_fetched(records, leader_epoch=epoch, **marks)
+                truncate_fully_and_start_at(partition, e.offset, epoch, now.wall)
+                is_more_committed = append_fetched(partition, records, leader_epoch=epoch, **marks)
         except ApiError as e:
             return self._not_appended(fetched, e.code, now.monotonic)
         fetched.pauses = 0

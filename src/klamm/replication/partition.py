@@ -16,7 +16,6 @@ from klamm.base.clock import Ms, Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.ids import TopicPartition, Uuid
 from klamm.base.settings.topic import TopicSettings
-from klamm.log.disk import File
 from klamm.log.log import Log
 from klamm.log.results import Appended, OffsetOutOfRange, Origin, Slice, TimestampedOffset
 from klamm.metadata.features import BUMPS_EPOCHS
@@ -41,19 +40,19 @@ Parameters = ParamSpec("Parameters")
 T = TypeVar("T")
 
 
-def _guarded(
+def guarded(
     method: Callable[Concatenate[Partition, Parameters], T],
 ) -> Callable[Concatenate[Partition, Parameters], T]:
     """A disk error inside becomes the partition's failure, and KAFKA_STORAGE_ERROR to the client."""
 
     @wraps(method)
-    def guarded(self: Partition, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> T:
+    def method_of(self: Partition, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> T:
         try:
             return method(self, *args, **kwargs)
         except OSError as e:
             raise self.failed(e) from e
 
-    return guarded
+    return method_of
 
 
 class Isolation(IntEnum):
@@ -164,7 +163,7 @@ class Partition:
             self.append = self._append_alone
             self.high_watermark = self.log.end_offset
             return is_new_leader or is_new_epoch
-        self._recall_ends()
+        self.recall_ends()
         if self.leadership is None:
             self.leadership = Leadership(state.leader, broker_epochs, lag_ms)
         self.leadership.now = now.monotonic
@@ -190,13 +189,16 @@ class Partition:
         self._take_over(state)
         self.role = Role.FOLLOWER
         self._step_down()
-        self._recall_ends()
+        self.recall_ends()
         return is_news
 
-    @_guarded
-    def _recall_ends(self) -> None:
-        """A snapshot of the producers may stand above the high watermark, and says nothing of what ended between."""
-        if not self._knows_ends:
+    @guarded
+    def recall_ends(self, *, again: bool = False) -> None:
+        """A snapshot of the producers may stand above the high watermark, and says nothing of what ended between.
+
+        again: they were read from a snapshot once more.
+        """
+        if again or not self._knows_ends:
             self.log.recall_ends(self.high_watermark)
             self._knows_ends = True
 
@@ -255,12 +257,12 @@ class Partition:
         return appended
 
     def _refuse_append(self, data: bytearray | memoryview, *, acks: int, now: Ms) -> Appended:
-        raise self._not_leader()
+        raise self.not_leader()
 
     def append_own(self, data: bytearray, *, acks: int, now: Ms) -> Appended:
         """Records of this broker's coordinators, and the markers of transactions."""
         if not self.is_leader:
-            raise self._not_leader()
+            raise self.not_leader()
         if acks == ACKS_ALL and len(self.isr) < self.settings.min_insync_replicas:
             self._check_min_isr()
         try:
@@ -420,63 +422,9 @@ class Partition:
         self.log.producers.committed(committed)
         return True
 
-    # -- following --------------------------------------------------------------------------------------------------
-
-    @_guarded
-    def append_fetched(
-        self,
-        data: bytearray | memoryview,
-        *,
-        leader_epoch: int,
-        high_watermark: int,
-        log_start: int,
-        now: Ms,
-    ) -> bool:
-        """What the leader of this epoch sent; True if our high watermark rose. An answer of an older epoch is refused."""
-        self._check_follower(leader_epoch)
-        log = self.log
-        if len(data):
-            log.append(data, leader_epoch=leader_epoch, now=now, origin=Origin.REPLICATION)
-        before = self.high_watermark
-        self.high_watermark = max(before, min(high_watermark, log.end_offset))
-        if log_start > log.start_offset:
-            log.advance_start(min(log_start, self.high_watermark))
-        if self.high_watermark == before:
-            return False
-        log.producers.committed(self.high_watermark)
-        return True
-
-    @_guarded
-    def truncate_to(self, offset: int, leader_epoch: int, now: Ms = 0) -> File | None:
-        """Our log went another way than the leader's from here on.
-
-        The file that is returned must be on disk, and the recovery point be written down, before anything is appended.
-        """
-        self._check_follower(leader_epoch)
-        file = self.log.truncate_to(offset, now, sync=False)
-        self.high_watermark = min(self.high_watermark, self.log.end_offset)
-        self._knows_ends = False
-        self._recall_ends()
-        return file
-
-    @_guarded
-    def truncate_fully_and_start_at(self, offset: int, leader_epoch: int, now: Ms = 0) -> None:
-        """The leader has nothing any more that continues our log."""
-        self._check_follower(leader_epoch)
-        self.log.truncate_fully_and_start_at(offset, now)
-        self.high_watermark = offset
-
-    def _check_follower(self, leader_epoch: int) -> None:
-        if self.is_offline:
-            raise self._not_leader()
-        # One that is no longer ours has no leader, and its files are gone.
-        has_leader = self.role is Role.FOLLOWER and self.leader_id != NO_LEADER
-        if not has_leader or leader_epoch != self.leader_epoch:
-            raise ApiError(ErrorCode.FENCED_LEADER_EPOCH)
-
     # -- deleting records -------------------------------------------------------------------------------------------
 
-    @_guarded
+    @guarded
     def delete_records(self, before: int) -> int:
         """Move the log's start; -1 means up to the high watermark. Returns the new low watermark, of all replicas."""
         self.check_leader(-1)
@@ -519,19 +467,19 @@ class Partition:
             else self.high_watermark
         )
 
-    @_guarded
+    @guarded
     def offset_for_timestamp(self, timestamp: int) -> TimestampedOffset | None:
         return self.log.offset_for_timestamp(timestamp)
 
-    @_guarded
+    @guarded
     def max_timestamp(self) -> TimestampedOffset | None:
         return self.log.max_timestamp()
 
-    @_guarded
+    @guarded
     def aborted_transactions(self, start: int, end: int) -> list[tuple[int, int]]:
         return self.log.aborted_transactions(start, end)
 
-    @_guarded
+    @guarded
     def retain(self, now: int) -> int:
         """Drop what retention lets go; returns how many segments that were."""
         return len(self.log.retain(now, up_to=self.high_watermark))
@@ -563,7 +511,7 @@ class Partition:
                 raise ApiError(ErrorCode.FENCED_LEADER_EPOCH)
             raise ApiError(ErrorCode.UNKNOWN_LEADER_EPOCH)
         if not self.is_leader:
-            raise self._not_leader()
+            raise self.not_leader()
 
     def check_replica_of(self, known_epoch: int) -> None:
         """The same for who may read from a follower, too."""
@@ -583,7 +531,8 @@ class Partition:
         self.role = Role.OFFLINE
         self._step_down()
 
-    def _not_leader(self) -> ApiError:
+    def not_leader(self) -> ApiError:
+        """What whoever wants its leader is told."""
         return ApiError(
             ErrorCode.KAFKA_STORAGE_ERROR if self.is_offline else ErrorCode.NOT_LEADER_OR_FOLLOWER
         )

@@ -24,6 +24,7 @@ from klamm.protocol.messages.fetch import FetchResponse, PartitionData
 from klamm.protocol.records.checksum import crc32c
 from klamm.replication.fetch_bytes import VERSIONS, Part, read_answer
 from klamm.replication.fetcher import Fetched, Outcome, ReplicaFetcher, State
+from klamm.replication.follower import truncate_fully_and_start_at, truncate_to
 from klamm.replication.partition import Partition, Role
 from klamm.server.peers.channel import PeerChannel, PeerUnavailable
 from klamm.server.peers.leader_offsets import LeaderOffsets, ask_offsets
@@ -179,10 +180,10 @@ class ReplicaFetchers:
         epoch, now = fetched.leader_epoch, self._broker.clock.wall()
         try:
             if fetched.begins_anew:
-                partition.truncate_fully_and_start_at(fetched.cut_at, epoch, now)
+                truncate_fully_and_start_at(partition, fetched.cut_at, epoch, now)
                 files = []
             else:
-                file = partition.truncate_to(fetched.cut_at, epoch, now)
+                file = truncate_to(partition, fetched.cut_at, epoch, now)
                 files = [] if file is None else [file]
         except ApiError:
             # The leader changed again, or our disk failed.
