@@ -15,7 +15,8 @@ from klamm.base.errors import ApiError, ErrorCode
 from klamm.coordinator.shard import Producer
 from klamm.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from klamm.protocol.records.batch import Codec
-from klamm.server.coordination.coordinator import Coordinator, Topic
+from klamm.server.coordination.coordinator import Coordinator
+from klamm.server.coordination.loading import Topic
 from server.running_node import RunningNode
 from support.patience import eventually
 
@@ -160,7 +161,7 @@ def test_a_load_that_was_begun_anew_is_given_up_when_the_leadership_is_gone(
         async def load(*_: object) -> None:
             await may_end.wait()
 
-        monkeypatch.setattr("klamm.server.coordination.coordinator.load", load)
+        monkeypatch.setattr("klamm.server.coordination.loading.load", load)
         coordinator._reload(index)
         await turns()
         coordinator._reload(index)

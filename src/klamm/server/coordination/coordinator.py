@@ -21,14 +21,13 @@ from klamm.base.clock import Ms, Now
 from klamm.base.errors import ApiError, ErrorCode
 from klamm.base.token import Token
 from klamm.coordinator.placement import partition_of
-from klamm.coordinator.records.framing import CoordinatorRecord, Framing
+from klamm.coordinator.records.framing import CoordinatorRecord
 from klamm.coordinator.runtime import Runtime
 from klamm.coordinator.shard import NOTHING, Outcome, Producer, Reply, Shard
 from klamm.metadata.image import ClusterImage
-from klamm.protocol.records.batch import Codec
 from klamm.replication.partition import Partition
 from klamm.server.call import Message, Steps
-from klamm.server.coordination.loading import load
+from klamm.server.coordination.loading import Loads, Topic
 from klamm.server.coordination.partition_log import PartitionLog
 from klamm.server.network.pending import PARKED, Parked
 
@@ -57,17 +56,6 @@ _WRITE_ERRORS = {
 }
 
 
-class Topic(NamedTuple):
-    """What a coordinator must know of its topic."""
-
-    name: str
-    framing: Framing
-    codec: Codec
-    read_at_once: int
-    # How long a reply waits for the replicas.
-    write_timeout_ms: int
-
-
 class Written(Enum):
     """What became of one record."""
 
@@ -88,11 +76,8 @@ class Coordinator(Generic[ShardT]):
     def __init__(self, broker: Broker, topic: Topic, new_shard: Callable[[int], ShardT]) -> None:
         self.topic = topic
         self._broker = broker
-        self._new_shard = new_shard
         self._runtimes: dict[int, Runtime[ShardT]] = {}
-        # The epoch in which this broker leads each partition: of those that are loaded, and of those that are not yet.
-        self._epochs: dict[int, int] = {}
-        self._loads: dict[int, asyncio.Task[None]] = {}
+        self._loads = Loads(broker, topic, new_shard, self._begin)
         self._asked: dict[Token, _Asked] = {}
         self._last_token = 0
         self._alarm: asyncio.TimerHandle | None = None
@@ -281,7 +266,7 @@ class Coordinator(Generic[ShardT]):
 
     @property
     def is_loading(self) -> bool:
-        return bool(self._loads)
+        return len(self._loads) > 0
 
     def partition_of(self, name: str) -> int:
         topic = self._broker.image.topics_by_name.get(self.topic.name)
@@ -446,16 +431,11 @@ class Coordinator(Generic[ShardT]):
 
     def follow(self, image: ClusterImage) -> None:
         """The metadata changed: lead what is new, give up what is no longer ours, and let shards see it."""
-        topic = image.topics_by_name.get(self.topic.name)
-        led: dict[int, int] = {}
-        for index in range(len(topic.partitions) if topic is not None else 0):
-            partition = self._broker.replicas.find(self.topic.name, index)
-            if partition is not None and partition.is_leader:
-                led[index] = partition.leader_epoch
-        for index in [each for each in self._epochs if self._epochs[each] != led.get(each)]:
+        lost, new = self._loads.changes(image)
+        for index in lost:
             self._unload(index)
-        for index in [each for each in led if each not in self._epochs]:
-            self._load(index, led[index])
+        for index in new:
+            self._loads.begin(index)
         now = self._broker.clock.now()
         for index, runtime in list(self._runtimes.items()):
             if runtime.is_open:
@@ -472,32 +452,6 @@ class Coordinator(Generic[ShardT]):
         outcome = runtime.shard.follow(image or self._broker.image, now)
         self._do(index, runtime, outcome, now)
 
-    def _load(self, index: int, leader_epoch: int) -> None:
-        partition = self._broker.replicas.get(self.topic.name, index)
-        self._epochs[index] = leader_epoch
-        writer = PartitionLog(
-            partition, self.topic.framing, self.topic.codec, self._broker.appended
-        )
-        if partition.log.start_offset == partition.log.end_offset:
-            self._begin(index, self._new_shard(index), writer)
-            return
-        task = asyncio.get_running_loop().create_task(self._load_later(index, writer))
-        self._loads[index] = task
-
-    async def _load_later(self, index: int, writer: PartitionLog) -> None:
-        shard = self._new_shard(index)
-        try:
-            await load(shard, writer, self.topic.read_at_once, self._broker.world.turns)
-        except (ApiError, OSError) as e:
-            # It stays closed: a coordinator that has forgotten half of what it promised is worse than none.
-            log.error("a coordinator cannot load: %s-%d: %s", self.topic.name, index, e)
-            return
-        finally:
-            # One that was given up has a successor, perhaps, which stands there now.
-            if self._loads.get(index) is asyncio.current_task():
-                del self._loads[index]
-        self._begin(index, shard, writer)
-
     def _begin(self, index: int, shard: ShardT, writer: PartitionLog) -> None:
         shard.limit(writer)
         runtime = self._runtimes[index] = Runtime(shard, writer, self.topic.write_timeout_ms)
@@ -508,31 +462,23 @@ class Coordinator(Generic[ShardT]):
         self._rearm(runtime.shard)
 
     def _unload(self, index: int) -> None:
-        self._epochs.pop(index, None)
         self._behind.pop(index, None)
         runtime = self._runtimes.pop(index, None)
         if runtime is not None:
             runtime.shard.close()
-        load = self._loads.pop(index, None)
-        if load is not None:
-            load.cancel()
+        self._loads.give_up(index)
         for token in [each for each, asked in self._asked.items() if asked.partition == index]:
             self._answer(token, ApiError(ErrorCode.NOT_COORDINATOR))
 
     def _reload(self, index: int) -> None:
         self._unload(index)
-        partition = self._broker.replicas.find(self.topic.name, index)
-        if partition is not None and partition.is_leader:
-            self._load(index, partition.leader_epoch)
+        self._loads.begin(index)
 
     async def close(self) -> None:
         for alarm in (self._alarm, self._held_alarm):
             if alarm is not None:
                 alarm.cancel()
-        loads = list(self._loads.values())
-        for each in loads:
-            each.cancel()
-        await asyncio.gather(*loads, return_exceptions=True)
+        await self._loads.close()
 
 
 _MISSING = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)

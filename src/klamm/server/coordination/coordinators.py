@@ -9,8 +9,9 @@ from klamm.base.settings.broker import Settings
 from klamm.coordinator.group.records import FRAMING as GROUP_FRAMING
 from klamm.coordinator.transaction.records import FRAMING as TRANSACTION_FRAMING
 from klamm.protocol.records.batch import Codec
-from klamm.server.coordination.coordinator import Coordinator, Topic
+from klamm.server.coordination.coordinator import Coordinator
 from klamm.server.coordination.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from klamm.server.coordination.loading import Topic
 
 if TYPE_CHECKING:
     from klamm.coordinator.group.shard import GroupShard
