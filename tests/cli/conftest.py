@@ -13,11 +13,9 @@ import pytest
 
 from cli.commands import Answer, Klamm
 from klamm.cli.app import main
-from support.brokers import start_klamm
+from klamm.testing import Broker
 
 OTHER_KAFKA = os.environ.get("KLAMM_TEST_BOOTSTRAP", "")
-# Nobody else comes: the first round of a group need not wait for more members.
-QUICK_GROUPS = {"group.initial.rebalance.delay.ms": 0}
 
 
 @pytest.fixture(autouse=True)
@@ -47,9 +45,8 @@ def broker() -> Iterator[str]:
     if OTHER_KAFKA:
         yield OTHER_KAFKA
         return
-    running = start_klamm(settings=QUICK_GROUPS)
-    yield running.address
-    assert running.stop() == 0
+    with Broker(process=True) as running:
+        yield running.bootstrap_servers
 
 
 @pytest.fixture

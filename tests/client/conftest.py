@@ -6,10 +6,8 @@ Tests are coroutines; each runs on a loop of its own. KLAMM_CLIENT_KAFKA=HOST:PO
 import asyncio
 import inspect
 import os
-import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -17,7 +15,7 @@ import pytest
 from klamm.base.ids import TopicPartition
 from klamm.client import Admin
 from klamm.client.list_offsets import LATEST
-from server.running_node import RunningNode
+from klamm.testing import Broker
 from support.brokers import start_kafka
 
 # Longer than a request that was never answered waits to be sent again, twice.
@@ -53,12 +51,8 @@ async def _limited(test: Awaitable[None]) -> None:
 
 @pytest.fixture(scope="session")
 def klamm_address() -> Iterator[str]:
-    in_memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with (
-        tempfile.TemporaryDirectory(prefix="klamm-test-", dir=in_memory) as directory,
-        RunningNode(Path(directory) / "data", SETTINGS) as running,
-    ):
-        yield running.address
+    with Broker(settings=SETTINGS) as running:
+        yield running.bootstrap_servers
 
 
 @pytest.fixture(scope="session")

@@ -81,7 +81,11 @@ class InProcess:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._out, self._in = self._process.stdin, self._process.stdout
-        self._ask(plan)
+        try:
+            self._ask(plan)
+        except BaseException:
+            self._end()
+            raise
 
     @property
     def pid(self) -> int:
