@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from os import PathLike, fspath
-from typing import Self
+from pathlib import Path
+from shutil import rmtree
+from tempfile import gettempdir
+from typing import TYPE_CHECKING, Any, Self
+from uuid import uuid4
 
 from klamm.testing.kit.carriers import Carrier, InProcess, InThread
 from klamm.testing.kit.client import CLIENT_ID
@@ -15,6 +19,9 @@ from klamm.testing.kit.kafka import Kafka
 from klamm.testing.kit.rig import Plan
 from klamm.testing.kit.topics import Topics, new_topics, texts
 from klamm.testing.kit.transcript.exchange import Transcript
+
+if TYPE_CHECKING:
+    from klamm.testing.kit.security.security import Client, Security
 
 
 class Broker(Kafka):
@@ -38,10 +45,14 @@ class Broker(Kafka):
         data: str | PathLike[str] | None = None,
         memory: bool = True,
         process: bool = False,
+        security: str | None = None,
+        users: Mapping[str, str] | None = None,
     ) -> None:
+        self._security = _security(security, users)
         self._plan = Plan(
             topics=new_topics(topics),
-            settings=texts(settings or {}),
+            settings={**self._security_settings(), **texts(settings or {})},
+            protocol="PLAINTEXT" if self._security is None else self._security.protocol,
             host=host,
             port=port,
             data=None if data is None else fspath(data),
@@ -49,7 +60,7 @@ class Broker(Kafka):
         )
         self._is_process = process
         self._carrier: Carrier | None = None
-        self._address = ""
+        self._address = self._own_address = ""
 
     # Coming and going.
 
@@ -57,9 +68,12 @@ class Broker(Kafka):
         """Back when clients can connect and the topics are there."""
         if self._carrier is not None:
             raise RuntimeError("the broker runs already")
+        if self._security is not None:
+            self._security.make_certificates(self._plan.host)
         self._carrier = InProcess(self._plan) if self._is_process else InThread(self._plan)
         try:
             self._address = self._carrier.call("start")
+            self._own_address = self._carrier.call("own_address")
         except BaseException:
             self._end()
             raise
@@ -87,6 +101,8 @@ class Broker(Kafka):
         carrier, self._carrier = self._carrier, None
         assert carrier is not None
         carrier.close()
+        if self._security is not None:
+            rmtree(self._security.folder, ignore_errors=True)
 
     @property
     def _running(self) -> Carrier:
@@ -125,7 +141,7 @@ class Broker(Kafka):
     @property
     def faults(self) -> Faults:
         """`broker.faults.error("PRODUCE", "NOT_LEADER_OR_FOLLOWER", times=2)`, and much else."""
-        return Faults(self._running.call, lambda: self._address)
+        return Faults(self._running.call, lambda: self._own_address)
 
     def transcript(
         self,
@@ -153,6 +169,22 @@ class Broker(Kafka):
         return self._address
 
     @property
+    def _own_servers(self) -> str:
+        assert self._running
+        return self._own_address
+
+    def client_settings(self, client: Client, user: str | None = None) -> dict[str, Any]:
+        """All that a client needs to come to a broker with `security`, in its own names.
+
+        For "confluent-kafka", "aiokafka", "kafka-python" or "java"; as a user of the broker, the first one unless told.
+        """
+        security = self._security or _plain()
+        return security.client_settings(client, self.bootstrap_servers, user)
+
+    def _security_settings(self) -> dict[str, str]:
+        return {} if self._security is None else self._security.broker_settings()
+
+    @property
     def port(self) -> int:
         return int(self.bootstrap_servers.rpartition(":")[2])
 
@@ -160,3 +192,22 @@ class Broker(Kafka):
     def pid(self) -> int:
         """Of the process it runs in."""
         return self._running.pid
+
+
+def _security(protocol: str | None, users: Mapping[str, str] | None) -> Security | None:
+    if protocol is None and users:
+        protocol = "sasl_plaintext"
+    if protocol is None or protocol.lower() == "plaintext":
+        return None
+    # Loaded here: few need it, and it brings a library for certificates.
+    from klamm.testing.kit.security.security import Security
+
+    # Not made before there is something to put into it.
+    folder = Path(gettempdir()) / f"klamm-test-certificates-{uuid4().hex}"
+    return Security(protocol, users, folder=folder)
+
+
+def _plain() -> Security:
+    from klamm.testing.kit.security.security import Security
+
+    return Security("plaintext", folder=Path())

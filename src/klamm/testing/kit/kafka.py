@@ -34,6 +34,11 @@ class Kafka:
         """The name by which clients know this topic or group."""
         return name
 
+    @property
+    def _own_servers(self) -> str:
+        """For the kit's own client, which never logs in."""
+        return self.bootstrap_servers
+
     # Topics.
 
     def topic(
@@ -51,11 +56,11 @@ class Kafka:
 
     def topics(self) -> list[str]:
         """All but those of the broker itself."""
-        return administer(self.bootstrap_servers, _topic_names)
+        return administer(self._own_servers, _topic_names)
 
     def delete_topic(self, name: str) -> None:
         topic = self._of(name)
-        administer(self.bootstrap_servers, lambda admin: admin.topics.delete(topic))
+        administer(self._own_servers, lambda admin: admin.topics.delete(topic))
 
     def _create(self, topic: NewTopic) -> None:
         async def create(admin: Admin) -> None:
@@ -70,7 +75,7 @@ class Kafka:
                 if e.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
                     raise
 
-        administer(self.bootstrap_servers, create)
+        administer(self._own_servers, create)
 
     def _of(self, topic: str) -> str:
         """A Topic has its whole name already."""
@@ -89,9 +94,9 @@ class Kafka:
             assert not isinstance(topic, str), "produce(topic, items) or produce(items)"
             records = list(map(as_record, topic))
             named = self._only_topic() if any(each.topic is None for each in records) else ""
-            return write(self.bootstrap_servers, named, records)
+            return write(self._own_servers, named, records)
         assert isinstance(topic, str), "produce(topic, items) or produce(items)"
-        return write(self.bootstrap_servers, self._of(topic), map(as_record, items))
+        return write(self._own_servers, self._of(topic), map(as_record, items))
 
     def records(self, topic: str, *, read_committed: bool = True) -> list[Record]:
         """All that is there now, by partition and offset."""
@@ -103,7 +108,7 @@ class Kafka:
         return Expectation(self, topic)
 
     def reader(self, topic: str, *, read_committed: bool = True) -> Reader:
-        return Reader(self.bootstrap_servers, self._of(topic), read_committed=read_committed)
+        return Reader(self._own_servers, self._of(topic), read_committed=read_committed)
 
     def dump(self, most: int = 20) -> str:
         """All topics and the last records of each, to be read by people."""
@@ -127,9 +132,9 @@ class Kafka:
     def lag(self, group: str, topic: str | None = None) -> dict[TopicPartition, int]:
         """Records still to be read, by partition, of the topics for which the group has committed something."""
         group, only = self.name(group), None if topic is None else self._of(topic)
-        at, lag = administer(self.bootstrap_servers, lambda admin: _lag(admin, group, only))
+        at, lag = administer(self._own_servers, lambda admin: _lag(admin, group, only))
         short = {name: at[name] for name, count in lag.items() if 0 < count <= _COUNTED}
-        counts = count_records(self.bootstrap_servers, short) if short else {}
+        counts = count_records(self._own_servers, short) if short else {}
         return {name: counts.get(name, 0) if name in short else lag[name] for name in lag}
 
     def assert_lag(
@@ -214,6 +219,10 @@ class Namespace(Kafka):
     @property
     def bootstrap_servers(self) -> str:
         return self._kafka.bootstrap_servers
+
+    @property
+    def _own_servers(self) -> str:
+        return self._kafka._own_servers
 
     def name(self, name: str) -> str:
         return self._kafka.name(f"{self.prefix}.{name}")

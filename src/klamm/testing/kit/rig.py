@@ -38,6 +38,8 @@ from klamm.testing.kit.transcript.exchange import Transcript
 from klamm.testing.kit.transcript.recorder import Line, Recorder
 from klamm.testing.kit.world import kit_world
 
+# Beside one that asks who is there.
+OWN_LISTENER = "KIT"
 _TURNS = 50
 _TIMEOUT_MS = 30_000
 _NEVER_MS = 10 * 365 * 24 * 3_600_000
@@ -67,6 +69,8 @@ class Plan:
     in_memory: bool = True
     # Of a node among others, whose directory must be formatted; a broker alone does that by itself.
     cluster_id: str | None = None
+    # Of the listener for clients. If that asks who is there, the kit has one of its own.
+    protocol: str = "PLAINTEXT"
 
 
 class Rig:
@@ -77,6 +81,7 @@ class Rig:
         self._directories = ExitStack()
         self._data = ""
         self._port = plan.port
+        self._own_port = 0
         self._node: Node | None = None
         self._cuts = Cuts()
         self._notes = Notes()
@@ -107,7 +112,7 @@ class Rig:
     async def _start_node(self) -> str:
         texts = {
             **_SETTINGS,
-            "listeners": f"PLAINTEXT://{self._plan.host}:{self._port}",
+            "listeners": self._listeners(),
             "log.dirs": self._data,
             **self._plan.settings,
         }
@@ -120,6 +125,21 @@ class Rig:
         self._node = node
         self._port = int(node.ready.address.rpartition(":")[2])
         return node.ready.address
+
+    def _listeners(self) -> str:
+        protocol, host = self._plan.protocol, self._plan.host
+        ours = f",{OWN_LISTENER}://{host}:{self._own_port}" if protocol != "PLAINTEXT" else ""
+        return f"{protocol}://{host}:{self._port}{ours}"
+
+    async def own_address(self) -> str:
+        """For the kit itself."""
+        broker = self.node.broker
+        registered = broker.image.brokers[broker.node_id]
+        own = registered.endpoint(OWN_LISTENER)
+        if own is None:
+            return self.node.ready.address
+        self._own_port = own.port
+        return f"{own.host}:{own.port}"
 
     async def stop_node(self) -> None:
         """A clean stop; the data stays."""

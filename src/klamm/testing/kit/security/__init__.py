@@ -1,0 +1,1 @@
+"""Brokers that ask who is there: users, certificates, and what clients need for them."""
