@@ -159,6 +159,8 @@ def test_a_copy_has_every_record_once(story: Story) -> None:
     for value in (b"x.0=0", b"x.1=1", b"x.2=2"):
         story.write(value, COPY)
     story.write(b"x.3=2", COPY, committed=False)
+    story.write(b"0", epoch=1)
+    story.write(b"x.9=0", COPY)
     assert list(transactions.copied_wrong(story.evidence)) == []
 
     story.write(b"x.4=1", COPY)
