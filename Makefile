@@ -120,6 +120,10 @@ chaos-pipeline: setup ## kill a pipeline's driver, its Spark workers and its bro
 chaos-cluster: setup ## kill, pause, cut off and starve nodes of a cluster under load; look for anomalies (CYCLES=n, NODES=m)
 	@$(BIN)/python -m chaos.cluster --cycles $(or $(CYCLES),50) --nodes $(or $(NODES),3) $(if $(SEED),--seed $(SEED))
 
+.PHONY: chaos-streams
+chaos-streams: setup ## Kafka Streams counts words exactly once while brokers of three are killed (KILLS=20)
+	@KLAMM_STREAMS_KILLS=$(or $(KILLS),20) $(BIN)/pytest -m cluster tests/cluster/test_streams.py
+
 .PHONY: sim
 sim: setup ## simulated clusters: SEEDS=n of them from FIRST=k on, of NODES=m nodes (1: a node alone), WORKERS=w processes
 	@$(BIN)/python -m klamm.testing.simulate --nodes $(or $(NODES),0) $(if $(WORKERS),--workers $(WORKERS)) --seeds $(or $(SEEDS),100) --first $(or $(FIRST),0)

@@ -25,6 +25,7 @@ from chaos.cluster.nodes.nodes import Nodes, NotStarted
 from chaos.cluster.nodes.ours import OurNodes
 from chaos.real.mounts import CannotMount
 from chaos.real.shim import NoCompiler
+from klamm.base.errors import ApiError
 
 _VERBS = ("kill", "start", "stop", "pause", "resume")
 
@@ -74,7 +75,7 @@ def _run(cycles: Cycles, options: argparse.Namespace, home: Path, nodes: Nodes) 
     try:
         nodes.start()
         is_good = cycles.run(options.cycles, tell)
-    except (Stuck, NotStarted) as e:
+    except (Stuck, NotStarted, ApiError) as e:
         print(f"chaos: {e}\n{nodes.last_words()}", flush=True)
         is_good = False
     if not is_good and options.stay:

@@ -72,9 +72,11 @@ class Cycle:
 class Era:
     """Topics and clients that live for some cycles."""
 
-    def __init__(self, nodes: Nodes, number: int, seed: int) -> None:
+    def __init__(self, nodes: Nodes, seed: int) -> None:
         self._nodes = nodes
-        plain, moved, copies = (f"{name}-{number}" for name in ("plain", "moved", "copies"))
+        # A cluster that is not ours may still have those of an earlier run.
+        run = f"{seed}-{int(time.time())}"
+        plain, moved, copies = (f"{name}-{run}" for name in ("plain", "moved", "copies"))
         self.replicas = {plain: 3, moved: 2, copies: 3}
         self.stage = Stage(
             bootstrap=nodes.bootstrap,
@@ -213,7 +215,7 @@ class Cycles:
         for number in range(1, cycles + 1):
             began = time.monotonic()
             if self._era is None:
-                self._era = Era(self._nodes, number, self._seed + number)
+                self._era = Era(self._nodes, self._seed + number)
                 self._era.begin()
             loaded = time.monotonic()
             deeds = self._disturb(self._era)

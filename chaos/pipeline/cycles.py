@@ -16,16 +16,18 @@ _LONGEST_SECONDS = 3.0
 
 
 class Kind(NamedTuple):
-    """What is killed, and whether there must be a cluster for it."""
+    """What is killed, and whether there must be a cluster of Spark for it, or several brokers."""
 
     deed: Deed
     on_cluster: bool = False
+    brokers: int = 1
 
 
 KINDS: Mapping[str, Kind] = {
     "driver": Kind(lambda stage, _: stage.kill_driver()),
     "worker": Kind(Stage.kill_executor, on_cluster=True),
     "broker": Kind(lambda stage, _: stage.kill_broker()),
+    "node": Kind(Stage.kill_a_node, brokers=3),
     "replay": Kind(lambda stage, _: stage.forget_last_commit()),
 }
 
@@ -53,9 +55,11 @@ def run(
 ) -> bool:
     """True if all is well. Ends at the first cycle that is not; then the data is left for a look."""
     chance = Random(f"{kind} {seed}")
-    deed, on_cluster = KINDS[kind]
+    deed, on_cluster, brokers = KINDS[kind]
     with (
-        Stage(home, name=kind, warehouse=warehouse, on_cluster=on_cluster) as stage,
+        Stage(
+            home, name=kind, warehouse=warehouse, on_cluster=on_cluster, brokers=brokers
+        ) as stage,
         Feed(stage.bootstrap),
     ):
         for number in range(1, times + 1):

@@ -37,7 +37,8 @@ class Verdict:
 
 def create_topics(bootstrap: str, *names: str) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    topics = [NewTopic(name, job.PARTITIONS, 1) for name in names]
+    # As many replicas as the brokers make by themselves.
+    topics = [NewTopic(name, job.PARTITIONS, -1) for name in names]
     for made in admin.create_topics(topics).values():
         made.result(SECONDS)
 

@@ -1,6 +1,7 @@
 """Everything that is on stage: a broker, a Spark cluster or none, the driver, and what to do to them at which moment."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 from types import TracebackType
@@ -8,6 +9,7 @@ from typing import Any, Self, TypeAlias
 
 from chaos.pipeline import job as jobs
 from chaos.pipeline import outputs
+from chaos.pipeline.brokers import Brokers
 from chaos.pipeline.cluster import Cluster
 from chaos.pipeline.outputs import Verdict
 from chaos.pipeline.processes import DriverProcess
@@ -36,9 +38,10 @@ class Stage:
         name: str,
         warehouse: Path,
         on_cluster: bool,
+        brokers: int = 1,
         max_per_batch: int = 20_000,
     ) -> None:
-        self.broker = BrokerProcess(home / "broker")
+        self.broker = BrokerProcess(home / "broker") if brokers == 1 else Brokers(home, brokers)
         self.cluster: Cluster | None = None
         self.job = jobs.Job(name=name, home=home / "job", warehouse=warehouse)
         self._home = home
@@ -48,8 +51,12 @@ class Stage:
 
     @property
     def bootstrap(self) -> str:
-        host, port = self.broker.address
-        return f"{host}:{port}"
+        return ",".join(f"{host}:{port}" for host, port in self._addresses)
+
+    @property
+    def _addresses(self) -> list[tuple[str, int]]:
+        several = isinstance(self.broker, Brokers)
+        return self.broker.addresses if several else [self.broker.address]
 
     @property
     def driver(self) -> DriverProcess:
@@ -90,12 +97,16 @@ class Stage:
 
     def wait_for_an_open_transaction(self) -> str:
         """Its transactional id: records of a batch are in the log, and nobody knows yet what becomes of them."""
-        with Client(self.broker.address) as client:
+        with ExitStack() as open_clients:
+            clients = [open_clients.enter_context(Client(each)) for each in self._addresses]
 
             def first_open() -> str | None:
                 self.driver.check()
-                answer = client.ask(ListTransactionsRequest(state_filters=["Ongoing"]))
-                return next((each.transactional_id for each in answer.transaction_states), None)
+                for client in clients:
+                    answer = client.ask(ListTransactionsRequest(state_filters=["Ongoing"]))
+                    for each in answer.transaction_states:
+                        return str(each.transactional_id)
+                return None
 
             return until(
                 first_open,
@@ -130,6 +141,13 @@ class Stage:
 
     def kill_broker(self) -> None:
         self.broker.kill()
+        self.broker.start()
+
+    def kill_a_node(self, chance: Random) -> None:
+        """One of several brokers; the others go on at once."""
+        assert isinstance(self.broker, Brokers), "there is one broker only"
+        node = chance.choice(self.broker.ids)
+        self.broker.nodes.kill(node)
         self.broker.start()
 
     def forget_last_commit(self) -> Path:

@@ -43,10 +43,12 @@ class IdempotentWriter:
             self._live(f"{self.name}.{self._lives}")
 
     def _live(self, process: str) -> None:
+        failed: list[KafkaError] = []
         producer = Producer(
             {
                 **COMMON,
                 "bootstrap.servers": self._stage.bootstrap,
+                "error_cb": failed.append,
                 "enable.idempotence": True,
                 "linger.ms": self._rng.choice((0, 2, 10)),
                 "batch.num.messages": self._rng.choice((1, 5, 1000)),
@@ -54,7 +56,6 @@ class IdempotentWriter:
                 "request.timeout.ms": REQUEST_MS,
             }
         )
-        failed: list[KafkaError] = []
         while not any(error.fatal() for error in failed):
             if self._stage.writers.is_closed:
                 producer.flush()
@@ -93,6 +94,10 @@ def deliver(stage: Stage, producer: Producer, send: Send, failed: list[KafkaErro
         )
     except BufferError:
         send.outcome = Outcome.FAILED
+    except KafkaException as e:
+        # The producer has failed for good.
+        send.outcome = Outcome.FAILED
+        failed.append(e.args[0])
 
 
 class TransactionalWriter:
@@ -176,6 +181,8 @@ def transactional_producer(stage: Stage, transactional_id: str) -> Producer:
             **COMMON,
             "bootstrap.servers": stage.bootstrap,
             "transactional.id": transactional_id,
+            # Without it a fatal error comes out of whatever call is next, as something else.
+            "error_cb": lambda _: None,
             "transaction.timeout.ms": TRANSACTION_MS,
             "message.timeout.ms": TRANSACTION_MS,
             "request.timeout.ms": REQUEST_MS,
