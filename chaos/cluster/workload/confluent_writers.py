@@ -62,7 +62,7 @@ class IdempotentWriter:
                 self._stage.writers.pass_through(self.name)
             for _ in range(self._rng.randint(1, 8)):
                 self._send(producer, process, failed)
-            producer.poll(self._rng.uniform(0.01, 0.08))
+            producer.poll(self._rng.uniform(0.03, 0.15))
 
     def _send(self, producer: Producer, process: str, failed: list[KafkaError]) -> None:
         self._count += 1

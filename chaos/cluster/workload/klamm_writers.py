@@ -60,7 +60,7 @@ class IdempotentWriter:
                 )
                 self._stage.history.sends.append(send)
                 await deliver(self._stage, producer, send)
-            await asyncio.sleep(self._rng.uniform(0.01, 0.08))
+            await asyncio.sleep(self._rng.uniform(0.03, 0.15))
 
 
 async def deliver(stage: Stage, producer: Producer[Bytes, Bytes], send: Send) -> None:
