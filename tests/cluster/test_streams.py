@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import Producer
 
 from cluster.conftest import MakeCluster
-from support.word_count import (
+from compat.streams.word_count import (
     INPUT,
     OUTPUT,
     PARTITIONS,

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 from confluent_kafka import Producer
 
-from support.brokers import Broker, free_port, start_kafka, start_klamm
-from support.word_count import (
+from compat.streams.word_count import (
     LINES_PER_ROUND,
     QUIET,
     Application,
@@ -24,6 +23,7 @@ from support.word_count import (
     watch,
     written,
 )
+from support.brokers import Broker, free_port, start_kafka, start_klamm
 
 pytestmark = pytest.mark.compat
 

@@ -1,6 +1,6 @@
 """A Kafka Streams application that counts words exactly once, fed, killed and held against what it was sent.
 
-compat/streams/WordCount.java writes each word with the number of times it has come. If nothing is lost and nothing is
+WordCount.java writes each word with the number of times it has come. If nothing is lost and nothing is
 counted twice, whoever reads committed records sees 1, 2, 3, ... for each word, up to the number of times it was sent.
 """
 
@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from support import kafka_jars
 from support.patience import eventually
 
-PROGRAM = Path(__file__).parents[1] / "compat" / "streams" / "WordCount.java"
+PROGRAM = Path(__file__).with_name("WordCount.java")
 INPUT, OUTPUT, PARTITIONS = "lines", "counts", 2
 VOCABULARY = [f"word{number}" for number in range(40)]
 WORDS_PER_LINE = 5
