@@ -11,26 +11,27 @@ _MOST = 4096
 
 
 class Grants:
-    __slots__ = ("_authorizer", "_generation", "_known", "_who", "principal")
+    __slots__ = ("_authorizer", "_who", "generation", "known", "principal")
 
     def __init__(self, authorizer: Authorizer, principal: KafkaPrincipal, host: str) -> None:
         self._authorizer = authorizer
-        self._generation = authorizer.generation
         self._who = Who(principal, host)
-        self._known: dict[tuple[int, str], bool] = {}
+        # Of the authorizer, when it said what is known: by the code of the right and the name.
+        self.generation = authorizer.generation
+        self.known: dict[tuple[int, str], bool] = {}
         # Whoever asks compares: a login may give the connection another one.
         self.principal = principal
 
     def has(self, right: Right, name: str) -> bool:
         authorizer = self._authorizer
-        if self._generation != authorizer.generation:
-            self._known.clear()
-            self._generation = authorizer.generation
+        if self.generation != authorizer.generation:
+            self.known.clear()
+            self.generation = authorizer.generation
         key = (right.code, name)
-        found = self._known.get(key)
+        found = self.known.get(key)
         if found is None:
             found = authorizer.authorize(self._who, right.operation, right.resource_type, name)
-            if len(self._known) >= _MOST:
-                self._known.clear()
-            self._known[key] = found
+            if len(self.known) >= _MOST:
+                self.known.clear()
+            self.known[key] = found
         return found
