@@ -1,7 +1,7 @@
 """All targets, by name."""
 
 from fuzz.target import Target
-from fuzz.targets import broker, codecs, frames, logs, requests
+from fuzz.targets import broker, codecs, frames, logins, logs, requests
 
 TARGETS: dict[str, Target] = {
     target.name: target
@@ -12,6 +12,8 @@ TARGETS: dict[str, Target] = {
         logs.RECORDS,
         logs.APPENDS,
         frames.FRAMES,
+        logins.LOGINS,
+        logins.SECURITY_SETTINGS,
         broker.BROKER,
     )
 }

@@ -50,6 +50,7 @@ class _Connection:
         self.local_host, self.local_port = "127.0.0.1", 9092
         self.peer_host = "127.0.0.1"
         self.principal = ANONYMOUS
+        self.login = None
         self.on_lost: Any = None
 
     def finish(self, answer: Answer | None) -> None: ...

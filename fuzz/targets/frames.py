@@ -112,6 +112,7 @@ class _Listener:
     def __init__(self, shared: Shared) -> None:
         self.limits = shared.limits
         self.now = 0.0
+        self.names = self.principal_builder = None
 
     def time(self) -> float:
         return self.now
