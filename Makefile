@@ -122,7 +122,7 @@ chaos-cluster: setup ## kill, pause, cut off and starve nodes of a cluster under
 
 .PHONY: chaos-streams
 chaos-streams: setup ## Kafka Streams counts words exactly once while brokers of three are killed (KILLS=20)
-	@KLAMM_STREAMS_KILLS=$(or $(KILLS),20) $(BIN)/pytest -m cluster tests/cluster/test_streams.py
+	@STREAMS_KILLS=$(or $(KILLS),20) $(BIN)/pytest -m cluster tests/cluster/test_streams.py
 
 .PHONY: sim
 sim: setup ## simulated clusters: SEEDS=n of them from FIRST=k on, of NODES=m nodes (1: a node alone), WORKERS=w processes

@@ -1,8 +1,9 @@
 """Kafka Streams with exactly_once_v2 on three nodes, of which one after the other is killed: the counts are exact.
 
-KLAMM_STREAMS_KILLS=20, or `make chaos-streams KILLS=20`, for as many kills.
+STREAMS_KILLS=20, or `make chaos-streams KILLS=20`, for as many kills.
 """
 
+import asyncio
 import os
 import random
 from collections import Counter
@@ -12,6 +13,7 @@ import pytest
 from confluent_kafka import Producer
 
 from cluster.conftest import MakeCluster
+from cluster.processes import RealCluster
 from compat.streams.word_count import (
     INPUT,
     OUTPUT,
@@ -21,14 +23,14 @@ from compat.streams.word_count import (
     read_counts,
     send_lines,
     wait_until_committed,
-    wait_until_written,
-    watch,
-    written,
 )
+from klamm.base.ids import TopicPartition
+from klamm.client import Consumer
+from support.patience import eventually
 
 pytestmark = pytest.mark.cluster
 
-KILLS = int(os.environ.get("KLAMM_STREAMS_KILLS", "2"))
+KILLS = int(os.environ.get("STREAMS_KILLS", "2"))
 LINES = 500
 # A loaded machine is slow, and an application that missed its session begins anew.
 SECONDS = 240
@@ -59,14 +61,13 @@ def test_word_counts_are_exact_while_brokers_are_killed(
             **QUIET,
         }
     )
-    watcher = watch(cluster.bootstrap)
     application.start()
     try:
         for _ in range(KILLS):
-            before = written(watcher)
+            before = written(cluster)
             send_lines(writer, sent, chance, LINES)
             # A part of it is counted, the rest is not.
-            wait_until_written(watcher, before + LINES, application, SECONDS)
+            wait_until_written(cluster, before + LINES, application)
             victim = chance.choice((1, 2, 3))
             cluster.kill(victim)
             cluster.start(victim)
@@ -75,9 +76,27 @@ def test_word_counts_are_exact_while_brokers_are_killed(
     except AssertionError as failure:
         raise AssertionError(f"{failure}\n{application.output()[-6000:]}") from failure
     finally:
-        watcher.close()
         if application.is_running:
             application.kill()
 
     assert counts == {word: list(range(1, times + 1)) for word, times in sent.items()}
     assert "gave up" not in application.output()
+
+
+def written(cluster: RealCluster) -> int:
+    """How far the output is written, whatever became of it."""
+
+    async def ask() -> int:
+        async with Consumer(cluster.bootstrap) as consumer:
+            places = [TopicPartition(OUTPUT, number) for number in range(PARTITIONS)]
+            return sum((await consumer.end_offsets(places)).values())
+
+    return asyncio.run(ask())
+
+
+def wait_until_written(cluster: RealCluster, wanted: int, application: Application) -> None:
+    def look() -> None:
+        assert application.is_running
+        assert written(cluster) >= wanted
+
+    eventually(look, seconds=SECONDS)

@@ -125,14 +125,12 @@ def written(watcher: Consumer) -> int:
     return eventually(ask, failures=KafkaException)
 
 
-def wait_until_written(
-    watcher: Consumer, wanted: int, application: Application, seconds: float = PATIENCE_SECONDS
-) -> None:
+def wait_until_written(watcher: Consumer, wanted: int, application: Application) -> None:
     def look() -> None:
         assert application.is_running
         assert written(watcher) >= wanted
 
-    eventually(look, seconds=seconds)
+    eventually(look, seconds=PATIENCE_SECONDS)
 
 
 def wait_until_committed(
