@@ -32,14 +32,15 @@ def three_brokers(directory: Path, port: int, *, kept: bool) -> Iterator[LocalCl
     cluster = LocalCluster.create(
         directory, roles=ROLES, port=port or free_ports(len(ROLES)), settings={}
     )
-    # SIGTERM to us must not leave the brokers behind: let it unwind the stack like Ctrl-C.
-    before = signal.signal(signal.SIGTERM, _interrupt)
+    # They outlive us unless told otherwise: whatever ends us, also a terminal that is closed, unwinds the stack like Ctrl-C.
+    before = {each: signal.signal(each, _interrupt) for each in (signal.SIGTERM, signal.SIGHUP)}
     try:
         _start(cluster)
         show_nodes(cluster, None)
         yield cluster
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
         if kept:
             cluster.stop()
         else:
