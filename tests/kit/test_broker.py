@@ -99,9 +99,11 @@ def test_reset_leaves_the_topics_of_the_beginning_and_nothing_else() -> None:
 
 
 def test_is_ready_and_gone_in_an_instant() -> None:
-    """The promise is 100 ms and 50 ms, and 5 ms for a reset. Here it is five times that: the machine may be busy."""
-    starts, stops, resets = [], [], []
-    for _ in range(5):
+    """The promise is 100 ms and 50 ms, and 5 ms for a reset; on a busy machine not every time."""
+    starts, stops, resets = [1.0], [1.0], [1.0]
+    for _ in range(100):
+        if min(starts) < 0.1 and min(resets) < 0.005 and min(stops) < 0.05:
+            break
         began = time.perf_counter()
         broker = Broker(topics={"orders": 3}).start()
         ready = time.perf_counter()
@@ -112,9 +114,9 @@ def test_is_ready_and_gone_in_an_instant() -> None:
         resets.append(empty - ready)
         stops.append(time.perf_counter() - empty)
 
-    assert min(starts) < 0.5
-    assert min(resets) < 0.025
-    assert min(stops) < 0.25
+    assert min(starts) < 0.1
+    assert min(resets) < 0.005
+    assert min(stops) < 0.05
 
 
 def test_writes_and_reads_whatever_a_test_has() -> None:

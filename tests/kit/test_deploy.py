@@ -34,7 +34,7 @@ def test_the_action_starts_a_broker_and_tells_where_it_is(tmp_path: Path) -> Non
         ["bash", "-e", "-c", start["run"]],
         env={**env, "RUNNER_TEMP": str(tmp_path), "PORT": "0", "SETTINGS": settings},
         check=True,
-        timeout=60,
+        timeout=300,
     )
 
     ready = json.loads((tmp_path / "klamm-ready").read_text())

@@ -23,7 +23,7 @@ def run_pytest(home: Path, *options: str, env: dict[str, str] | None = None) -> 
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     return done.stdout + done.stderr
 
