@@ -131,3 +131,31 @@ def test_who_is_gone_is_forgotten_wherever_it_stood() -> None:
     commit(partition, 3, acks)
     assert [each.told for each in clients] == [[], [0], [0], [], [0], [0]]
     assert (len(acks), acks.deadlines.next) == (0, None)
+
+
+def test_who_is_told_may_have_others_forgotten_that_are_told_next() -> None:
+    """An answer that is sent takes memory, and so may end another connection on the spot."""
+    partition, acks = a_leader(), Acknowledgements()
+    last = Client()
+
+    class Selfish(Client):
+        def heard(self, partition: Partition, code: int) -> None:
+            super().heard(partition, code)
+            acks.abandon(last)
+
+        def timed_out(self) -> None:
+            acks.abandon(last)
+
+    for first in (Selfish(), Selfish()):
+        for client in (first, last):
+            batch = a_batch_of(partition.log.end_offset)
+            end = partition.append(batch, acks=-1, now=WALL).last_offset + 1
+            acks.wait(client, [(partition, end)], deadline=100)
+        if partition.log.end_offset == 2:
+            commit(partition, 2, acks)
+        else:
+            for each in acks.deadlines.due(100):
+                acks.expire(each)
+
+    assert (last.told, last.is_late) == ([], False)
+    assert (len(acks), acks.deadlines.next) == (0, None)

@@ -77,8 +77,9 @@ class Acknowledgements:
 
     def expire(self, waiter: Waiter) -> None:
         """Its deadline has come."""
-        self._forget(waiter)
-        waiter.timed_out()
+        if waiter in self._waits_for:
+            self._forget(waiter)
+            waiter.timed_out()
 
     def abandon(self, waiter: Waiter) -> None:
         """Nobody is there any more to be told. It may have heard all already."""
@@ -88,16 +89,21 @@ class Acknowledgements:
 
     def _forget(self, waiter: Waiter) -> None:
         for name, end_offset in self._waits_for.pop(waiter):
-            queue = self._queues[name]
+            queue = self._queues.get(name, [])
             at = bisect_left(queue, end_offset, key=_offset_of)
-            while queue[at][1] is not waiter:
+            while at < len(queue) and queue[at][0] == end_offset:
+                if queue[at][1] is waiter:
+                    del queue[at]
+                    break
                 at += 1
-            del queue[at]
             if not queue:
-                del self._queues[name]
+                self._queues.pop(name, None)
 
     def _tell(self, waiter: Waiter, partition: Partition, code: int) -> None:
-        waits = self._waits_for[waiter]
+        waits = self._waits_for.get(waiter)
+        if waits is None:
+            # Whoever was told just before it had it forgotten: connections end for each other's sake.
+            return
         if len(waits) == 1:
             del self._waits_for[waiter]
             self.deadlines.cancel(waiter)
