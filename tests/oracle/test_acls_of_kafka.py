@@ -78,7 +78,7 @@ def test_rules_go_from_kafka_to_klamm_and_back(tmp_path: Path) -> None:
             _create(broker.address, name)
             names.append(name)
         finally:
-            broker.stop()
+            broker.stop(keep=True)
 
 
 def _assert_found(address: str, expected: set[tuple[str, int, int]]) -> None:

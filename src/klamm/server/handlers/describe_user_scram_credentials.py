@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from klamm.base.errors import ErrorCode
+from klamm.base.errors import ApiError, ErrorCode
 from klamm.protocol.messages.describe_user_scram_credentials import (
     CredentialInfo,
     DescribeUserScramCredentialsRequest,
@@ -48,3 +48,16 @@ def _describe(
         )
     infos = sorted(known[user], key=lambda each: each.mechanism)
     return DescribeUserScramCredentialsResult(user=user, error_message=None, credential_infos=infos)
+
+
+def fail(
+    request: DescribeUserScramCredentialsRequest, error: ApiError, version: int
+) -> DescribeUserScramCredentialsResponse:
+    return DescribeUserScramCredentialsResponse(
+        error_code=error.code,
+        error_message=error.message,
+        results=[
+            DescribeUserScramCredentialsResult(error_code=error.code, error_message=error.message)
+            for _ in request.users or ()
+        ],
+    )

@@ -48,7 +48,9 @@ _MOST_CREATED = 1000
 def handle(request: MetadataRequest, call: Call) -> Steps:
     if call.version < _FIRST_BY_ID and not all(map(_is_by_name, request.topics or ())):
         raise ApiError(ErrorCode.INVALID_REQUEST)
-    hidden = _hidden(request, call)
+    # One image for all: a topic that comes meanwhile has not been asked about.
+    image = call.broker.image
+    hidden = _hidden(request, call, image)
     missing = [name for name in _to_create(request, call) if name not in hidden]
     uncreatable: Collection[str] = ()
     if missing and not call.may(CREATE_CLUSTER, quietly=True):
@@ -56,7 +58,7 @@ def handle(request: MetadataRequest, call: Call) -> Steps:
         missing = [name for name in missing if name not in uncreatable]
     if missing:
         call.broker.auto_creation.create(missing)
-    return _answer(request, call, hidden, uncreatable)
+    return _answer(request, call, image, hidden, uncreatable)
 
 
 def fail(request: MetadataRequest, error: ApiError, version: int) -> MetadataResponse:
@@ -91,11 +93,10 @@ def _to_create(request: MetadataRequest, call: Call) -> list[str]:
     return list(islice(missing, _MOST_CREATED))
 
 
-def _hidden(request: MetadataRequest, call: Call) -> Collection[str]:
+def _hidden(request: MetadataRequest, call: Call, image: ClusterImage) -> Collection[str]:
     """The topics of which the client may not know whether they exist."""
     if call.broker.authorization is None:
         return ()
-    image = call.broker.image
     if request.topics is None or (call.version == 0 and not request.topics):
         return call.denied(DESCRIBE_TOPIC, image.topics_by_name, quietly=True)
     found = (_find(image, each) for each in request.topics)
@@ -105,16 +106,19 @@ def _hidden(request: MetadataRequest, call: Call) -> Collection[str]:
 
 
 def _answer(
-    request: MetadataRequest, call: Call, hidden: Collection[str], uncreatable: Collection[str]
+    request: MetadataRequest,
+    call: Call,
+    image: ClusterImage,
+    hidden: Collection[str],
+    uncreatable: Collection[str],
 ) -> Steps:
-    image = call.broker.image
     version = call.version
     with_operations = version >= 8 and request.include_topic_authorized_operations
     topics: list[bytes] = []
     if request.topics is None or (version == 0 and not request.topics):
         for number, topic in enumerate(image.topics_by_name.values()):
             if topic.name not in hidden:
-                topics.append(_known(topic, call, with_operations))
+                topics.append(_known(topic, call, image, with_operations))
             if number % _STEP == 0:
                 yield
     else:
@@ -124,7 +128,7 @@ def _answer(
             if name in hidden or name in uncreatable:
                 topics.append(encode_topic(_denied(asked, name in uncreatable), version))
             elif known is not None:
-                topics.append(_known(known, call, with_operations))
+                topics.append(_known(known, call, image, with_operations))
             else:
                 topics.append(encode_topic(_unknown(asked, call, with_operations), version))
             if number % _STEP == 0:
@@ -134,12 +138,18 @@ def _answer(
     return EncodedBody([splice_topics(response, topics, version)])
 
 
-def _known(topic: TopicImage, call: Call, with_operations: bool) -> bytes:
-    image, listener = call.broker.image, call.connection.listener.name
+def _known(topic: TopicImage, call: Call, image: ClusterImage, with_operations: bool) -> bytes:
+    listener = call.connection.listener.name
     if with_operations and call.broker.authorization is not None:
         # What is kept is for all; this is for one.
         described = describe_topic(image, topic, listener, version=call.version)
         described.topic_authorized_operations = call.operations(AclResourceType.TOPIC, topic.name)
+        return encode_topic(described, call.version)
+    if image is not call.broker.image:
+        # Old by now: it must not be kept for those who ask later.
+        described = describe_topic(
+            image, topic, listener, version=call.version, with_operations=with_operations
+        )
         return encode_topic(described, call.version)
     return call.broker.metadata_answers.topic(image, topic, listener, call.version, with_operations)
 
