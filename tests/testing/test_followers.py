@@ -12,9 +12,11 @@ from klamm.protocol.records.batch import batches
 from klamm.protocol.records.builder import build_batch
 from klamm.protocol.records.reader import Record
 from klamm.replication.partition import Partition
+from klamm.server.loops.housekeeping import Housekeeping
 from klamm.testing.cluster import SimulatedCluster
 from klamm.testing.disk import Loss
 from klamm.testing.world import Simulation
+from testing.one_node import time_passes
 
 TOPIC_0 = TopicPartition("topic", 0)
 # A broker that says nothing is fenced soon.
@@ -241,3 +243,30 @@ def test_a_batch_for_which_an_answer_had_no_room_comes_with_the_next() -> None:
         await cluster.until(lambda: [each.high_watermark for each in pair] == [1, 1], 10)
 
     run(1, story, **{"replica.fetch.response.max.bytes": 1000})
+
+
+def test_followers_hear_that_retention_has_moved_the_start_of_a_log() -> None:
+    """Also of a topic that nobody writes to any more. Their own retention comes later."""
+    late = {"log.retention.check.interval.ms": 1 << 50, "log.initial.task.delay.ms": 1 << 50}
+    cluster = SimulatedCluster(Simulation(1), settings=late)
+
+    async def work() -> None:
+        await create(cluster, **{"retention.bytes": "1000", "internal.segment.bytes": "600"})
+        await write(cluster, *(b"%d" % each * 100 for each in range(10, 30)))
+        await cluster.until(lambda: are_equal(cluster, 20))
+        leader = cluster.leader_of("topic", 0)
+        assert leader is not None
+
+        housekeeping = Housekeeping(cluster.nodes[leader].broker)
+        # What segments say of producers must be on disk before they go.
+        while not replica(cluster, leader).log.start_offset:
+            await housekeeping.flush()
+            await time_passes(1)
+            await housekeeping.retain()
+
+        start = replica(cluster, leader).log.start_offset
+        await cluster.until(
+            lambda: all(replica(cluster, each).log.start_offset == start for each in cluster.ids), 5
+        )
+
+    cluster.run(work)

@@ -79,6 +79,8 @@ class Housekeeping:
                 count_removed = partition.retain(now)
                 if count_removed:
                     self._broker.replica_fetchers.started_later(partition)
+                    # Followers drop the same, also if nothing is written any more.
+                    self._broker.backlogs.learned(partition)
                     log.info(
                         "retention removed segments: partition=%s count=%s",
                         partition.name,
