@@ -71,7 +71,7 @@ OF_A_CLUSTER: tuple[Invariant, ...] = (
     groups.a_committed_offset_stays,
     topics.nothing_of_a_deleted_topic_is_seen_again,
     topics.a_topic_that_was_made_is_there,
-    topics.a_config_that_was_set_holds,
+    topics.a_config_that_was_set_was_committed,
     groups.commits_never_fall,
     transactions.a_transaction_is_ended_once,
     transactions.every_transaction_ends,

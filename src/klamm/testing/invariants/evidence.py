@@ -21,8 +21,8 @@ class Look:
     # Committed offsets by group, where somebody asked, and from when to when that took.
     offsets: dict[str, dict[TopicPartition, int]] = field(default_factory=dict)
     asked: tuple[float, float] = (0.0, 0.0)
-    # Of topics, as the metadata has them.
-    configs: dict[str, dict[str, str]] = field(default_factory=dict)
+    # Of topics: name of the topic, name and value, as they were ever committed.
+    configs: set[tuple[str, str, str]] = field(default_factory=set)
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ from hashlib import blake2b
 from itertools import combinations, pairwise
 
 from klamm.metadata import snapshot
+from klamm.metadata.resource_type import ResourceType
 from klamm.protocol.records.batch import batches
 from klamm.server.loops.metadata_log import MetadataLog
 from klamm.testing.invariants.catalogue import invariant
@@ -70,6 +71,10 @@ def nodes_know_the_same_at_the_same_offset(seen: Seen, glimpse: Glimpse) -> Iter
         other = seen.images.setdefault(image.offset, image)
         if other is not image and other != image:
             yield f"node {node_id} knows other things at offset {image.offset} than another node"
+        for key, values in image.configs.items():
+            if key.resource_type == ResourceType.TOPIC:
+                for name, value in values.items():
+                    seen.configs.add((key.resource_name, name, value))
     seen.published.clear()
 
 

@@ -258,8 +258,13 @@ def followers_begin_where_leaders_do(scans: Mapping[int, Scan], leaders: Scan) -
 
 @invariant("P4", "R3")
 def nobody_serves_before_it_knows_itself(seen: Seen, glimpse: Glimpse) -> Iterator[str]:
-    """Whoever has come up has read the metadata up to its own registration."""
-    for node_id, node in glimpse.nodes.items():
-        epoch = node.quorum.broker_epoch
-        if hasattr(node, "broker") and node.broker.image.offset < epoch:
-            yield f"node {node_id} knows the metadata up to {node.broker.image.offset}, not {epoch}"
+    """Whoever may lead has read the metadata up to its own registration."""
+    newest = glimpse.newest
+    for node_id, node in (*glimpse.nodes.items(), *glimpse.coming.items()):
+        if newest is None or not hasattr(node, "broker"):
+            continue
+        known, own = node.broker.image.offset, newest.brokers.get(node_id)
+        if own is None or own.is_fenced or own.epoch != node.quorum.broker_epoch:
+            continue
+        if known < own.epoch:
+            yield f"node {node_id} may lead and knows the metadata up to {known}, not {own.epoch}"

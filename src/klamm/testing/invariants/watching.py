@@ -50,6 +50,8 @@ class Seen:
     images: dict[int, ClusterImage] = field(default_factory=dict)
     published: list[tuple[int, ClusterImage]] = field(default_factory=list)
     newest: ClusterImage | None = None
+    # Of topics, with every value that was ever committed.
+    configs: set[tuple[str, str, str]] = field(default_factory=set)
     snapshots: set[tuple[int, OffsetAndEpoch]] = field(default_factory=set)
     # Offset of a record about the voters -> who they are.
     voters: dict[int, frozenset[int]] = field(default_factory=dict)
@@ -70,6 +72,8 @@ class Glimpse:
     nodes: Nodes
     # When a sync failed for the first time on a node's disk.
     failed: Mapping[int, float]
+    # Those that are about to come up, as far as they are.
+    coming: Nodes
     # What the node knows that knows most, now or ever.
     newest: ClusterImage | None = None
     replicas: list[tuple[int, Key, Partition]] = field(default_factory=list)
@@ -109,8 +113,8 @@ class Watcher:
         self._heard: set[Node] = set()
         self.complaints: list[str] = []
 
-    def look(self, nodes: Nodes, now: float, failed: Mapping[int, float]) -> None:
-        seen, glimpse = self.seen, Glimpse(now, nodes, failed, self.seen.newest)
+    def look(self, nodes: Nodes, now: float, failed: Mapping[int, float], coming: Nodes) -> None:
+        seen, glimpse = self.seen, Glimpse(now, nodes, failed, coming, self.seen.newest)
         for node_id, node in nodes.items():
             if node not in self._heard:
                 self._hear(node_id, node)
@@ -126,7 +130,7 @@ class Watcher:
 
     def dies(self, nodes: Nodes, node_id: int, is_power: bool) -> None:
         """What the logs of a node that is about to die promise: all that is committed, or of that what is synced."""
-        glimpse = Glimpse(0.0, {node_id: nodes[node_id]}, {})
+        glimpse = Glimpse(0.0, {node_id: nodes[node_id]}, {}, {})
         for _, key, partition in glimpse.replicas:
             if not partition.is_offline:
                 end = partition.high_watermark

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from klamm.log.compaction.batch_filter import BatchFilter
 from klamm.log.log import Log
 from klamm.log.state import producers
@@ -18,13 +20,16 @@ def remembers_four_batches(patch: Patch) -> None:
 
 @mutant
 def forgets_producers_when_it_rolls(patch: Patch) -> None:
-    """A new segment begins with no memory of producers."""
+    """When a batch has begun a new segment nothing is known of producers, not even of its own."""
 
-    def roll(self: Log, now: int) -> None:
-        whole(self, now)
-        self.producers.forget_oldest(0)
+    def append(self: Log, *args: Any, **kwargs: Any) -> Any:
+        before = len(self._segments)
+        appended = whole(self, *args, **kwargs)
+        if len(self._segments) > before:
+            self.producers.forget_oldest(0)
+        return appended
 
-    whole = patch.set(Log, "roll", roll)
+    whole = patch.set(Log, "append", append)
 
 
 @mutant

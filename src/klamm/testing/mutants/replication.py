@@ -17,6 +17,7 @@ from klamm.replication.acks import Acknowledgements
 from klamm.replication.leader import Leadership
 from klamm.replication.partition import Partition
 from klamm.server.fetch import replica_fetch
+from klamm.server.loops.metadata_quorum import MetadataQuorum
 from klamm.testing.mutants.mutant import Patch, mutant
 
 
@@ -123,7 +124,11 @@ def deletes_what_is_not_committed(patch: Patch) -> None:
 def is_unfenced_before_it_has_caught_up(patch: Patch) -> None:
     """A broker serves before it has read that it is registered."""
 
+    async def reached(self: MetadataQuorum, end_offset: int, seconds: float) -> bool:
+        return True
+
     def next_state(broker: Any, session: Any, **known: Any) -> Any:
         return whole(broker, session, **{**known, "offset": session.registered_at})
 
     whole = patch.set(fencing, "next_state", next_state)
+    patch.set(MetadataQuorum, "reached", reached)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from klamm.metadata.resource_type import ResourceType
 from klamm.server.node import Node
 from klamm.testing.cluster import SimulatedCluster
 from klamm.testing.invariants import Evidence, Look, cluster_violations
@@ -57,8 +56,7 @@ async def final_look(
     offsets, found = await offsets_can_be_read(stage, _GROUPS)
     look = Look(stage.now(), _of_leaders(cluster, scans), offsets=offsets)
     look.asked = (began, stage.now())
-    image = cluster.nodes[cluster.brokers[0]].quorum.image
-    look.configs = {name: dict(image.config(ResourceType.TOPIC, name)) for name in stage.topics}
+    look.configs = watcher.seen.configs
     evidence.looks.append(look)
     look_closely(nodes, watcher)
     return [

@@ -55,9 +55,12 @@ async def cut_ring(trouble: Trouble, rng: Random) -> None:
 
 
 async def reset(trouble: Trouble, rng: Random) -> None:
-    name = rng.choice(_names(trouble))
-    trouble.tell(f"all connections of {name} are reset")
-    trouble.simulation.network.reset_connections(name)
+    """Once, or again and again: who asks again and again is answered twice by who does not know it again."""
+    name, times = rng.choice(_names(trouble)), rng.choice((1, 5, 25))
+    trouble.tell(f"all connections of {name} are reset, {times} times")
+    for _ in range(times):
+        trouble.simulation.network.reset_connections(name)
+        await asyncio.sleep(rng.expovariate(4))
 
 
 async def lossy(trouble: Trouble, rng: Random) -> None:

@@ -63,6 +63,8 @@ class Plan:
     # Of one direction of a connection, and of an answer to a follower.
     window: int
     replica_fetch_bytes: int
+    # How long brokers may be silent before others take over.
+    session_ms: int
     # Between two looks at all the nodes.
     watch_seconds: float = 0.05
 
@@ -97,6 +99,7 @@ class Plan:
             snapshot_bytes=rng.choice((2_000, 20_000, 20 << 20)),
             window=rng.choice((2_000, 64 * 1024, 64 * 1024)),
             replica_fetch_bytes=rng.choice((1_000, 1 << 20, 1 << 20)),
+            session_ms=rng.choice((2_000, 3_000, 9_000)),
         )
 
 

@@ -63,6 +63,8 @@ class ManyNodesScenario:
                 "replica.lag.time.max.ms": 10_000,
                 "replica.fetch.max.bytes": plan.replica_fetch_bytes,
                 "replica.fetch.response.max.bytes": 2 * plan.replica_fetch_bytes,
+                "broker.session.timeout.ms": plan.session_ms,
+                "broker.heartbeat.interval.ms": plan.session_ms // 4,
                 "metadata.max.idle.interval.ms": 5_000,
                 "metadata.log.max.record.bytes.between.snapshots": plan.snapshot_bytes,
             },
@@ -141,7 +143,8 @@ class ManyNodesScenario:
             await asyncio.sleep(self.plan.watch_seconds * (_CALM if self._stage.is_calm else 1))
             looks += 1
             nodes = {each: cluster.nodes[each] for each in self._trouble.ready}
-            watcher.look(nodes, self.simulation.loop.time(), self._failed())
+            coming = {n: cluster.nodes[n] for n in cluster.living if n not in nodes}
+            watcher.look(nodes, self.simulation.loop.time(), self._failed(), coming)
             if looks % _CLOSER == 0:
                 look_closely(nodes, watcher)
             if watcher.complaints:
