@@ -89,6 +89,20 @@ def test_failure_that_stays_ends_the_run_with_its_sentence(stage: Stage) -> None
     assert stage.notices == []
 
 
+def test_spark_hears_little_of_a_long_failure(stage: Stage) -> None:
+    """It would search the text with a recursion as deep as that is long, and print a thousand lines of its stack."""
+    words = f"An error occurred while calling o1.sql. {'at a.b.C ' * 20_000}"
+    sink = FlakySink(SinkFailed(words))
+    rows = stage.spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 2).load()
+    checkpoint = str(stage.checkpoint)
+    query = start_batches(rows, [sink], name="q", checkpoint=checkpoint, trigger=ALL_THERE_IS)
+
+    with pytest.raises(SinkFailed, match=r"An error occurred while calling o1\.sql"):
+        query.wait()
+
+    assert len(str(query.query.exception())) < 20_000
+
+
 def test_patience_ends_for_a_run_of_what_is_there(stage: Stage) -> None:
     sink = FlakySink(SinkUnreachable("nobody is there"), SinkUnreachable("nobody is there"))
 

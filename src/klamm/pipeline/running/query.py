@@ -95,6 +95,8 @@ class RunningQuery:
         deadline = time.monotonic() + within_seconds
         while self.is_active and not self._is_idle() and time.monotonic() < deadline:
             time.sleep(_IDLE_LOOK_SECONDS)
+        if self._batches is not None:
+            self._batches.is_given_up.set()
         self.query.stop()
 
     def close(self) -> None:
@@ -168,6 +170,11 @@ class GaveWay(Exception):
     """A batch came after the query was asked to end. Nothing of it was written; the next run has it again."""
 
 
+class BatchFailed(Exception):
+    """What Spark hears of a failure, which is kept here as it was. Spark looks in the text for the name of an interruption, with
+    a regular expression that needs a stack as deep as the text is long: a Java error's own would print a thousand lines."""
+
+
 class Batches:
     """What Spark calls with each batch."""
 
@@ -175,6 +182,8 @@ class Batches:
         # A batch may come before start() has given us the query, and the sinks need its id.
         self.query_id: Future[str] = Future()
         self.is_ending = threading.Event()
+        # What the batch that runs may still raise is because it was stopped.
+        self.is_given_up = threading.Event()
         self.error: Exception | None = None
         self._sinks = sinks
         self._check = check
@@ -191,9 +200,10 @@ class Batches:
             if self._check is not None:
                 self._check(batch_id)
             self._write(batch, batch_id)
-        except Exception as error:
-            self.error = error
-            raise
+        except Exception as error:  # noqa: BLE001 - kept, and raised by whoever asks for the failure
+            is_given_up = self.is_given_up.is_set()
+            self.error = GaveWay(f"batch {batch_id}") if is_given_up else error
+            raise BatchFailed(type(error).__name__) from None
 
     def close(self) -> None:
         if self._are_open:
