@@ -35,8 +35,8 @@ class Dedupe:
         kept = []
         for item in items:
             id, at = item.row["id"], item.row["at"]
-            # Who never forgets a key takes no late record all the same.
-            if clock.delay_ms and here.is_past(at, item.run):
+            # Who never forgets a key knows no late record.
+            if clock.delay_ms and not self.is_forever and here.is_past(at, item.run):
                 continue
             if id in seen and (self.is_forever or not here.is_past(seen[id], item.run)):
                 continue

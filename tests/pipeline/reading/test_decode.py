@@ -107,6 +107,24 @@ def test_tombstone_is_a_row_of_nulls_and_not_malformed(
     assert set(row) == {None}
 
 
+@pytest.mark.parametrize(
+    ("options", "read"),
+    [
+        ({}, (1, None, None)),
+        # With another word for it, an empty text in quotes is one.
+        ({"nullValue": "\\N"}, (1, "", None)),
+    ],
+)
+def test_empty_csv_value_is_null(
+    spark: "SparkSession", options: dict[str, str], read: tuple[object, ...]
+) -> None:
+    line = values(spark, b'1,"",')
+
+    rows = decode(line, RecordFormat.CSV, "a int, b string, c string", options=options)
+
+    assert [tuple(row) for row in rows.collect()] == [(*read, None)]
+
+
 def test_csv_has_as_many_values_as_columns_and_each_of_its_type(spark: "SparkSession") -> None:
     good = [b'1;"a;b";2026-01-01', b";;"]
     bad = [b"x;a;2026-01-01", b"1;a", b"1;a;2026-01-01;rest", b"", b"3000000000;a;", b"1;\xff;"]

@@ -6,9 +6,13 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from pyspark.sql import functions as f
+from pyspark.sql.types import DataType
+
 from klamm.pipeline.names import delta_path, iceberg_name
 from klamm.pipeline.place import Place
 from klamm.pipeline.sinks.making import make_sink
+from klamm.pipeline.sinks.tables.types import would_change
 from klamm.pipeline.sinks.trouble import MarkerLost, SinkFailed
 from klamm.pipeline.spec import Delivery, LostMarker, TableFormat, TableSink, WriteMode
 
@@ -165,6 +169,41 @@ def test_type_that_the_table_does_not_take_is_one_sentence(
     assert str(raised.value).endswith(
         "at was int and is array<string>; make at int again in a step, or write to another table"
     )
+
+
+@pytest.mark.parametrize("mode", list(WriteMode))
+@BOTH
+def test_value_is_not_made_another_one_to_fit_the_table(
+    tables: Tables, format: TableFormat, mode: WriteMode
+) -> None:
+    key = ("user",) if mode is WriteMode.UPSERT else ()
+    sink = TableSink(table=f"casts_{mode}", format=format, mode=mode, key=key)
+    tables.write(sink, tables.clicks(("ann", 1, "/")), 0)
+
+    rows = tables.clicks(("ann", 2, "3"))
+    as_text = rows.withColumn("at", f.col("at").cast("string"))
+    as_number = rows.withColumn("page", f.col("page").cast("int"))
+    for wrong, words in ((as_text, "at was int and is string"), (as_number, "page was string and")):
+        with pytest.raises(SinkFailed, match=words):
+            tables.write(sink, wrong, 1)
+    tables.write(sink, tables.clicks(("bob", 2, "/"), columns=CLICKS.replace("int", "smallint")), 1)
+
+    assert tables.rows(sink) == [("ann", 1, "/"), ("bob", 2, "/")]
+
+
+@pytest.mark.parametrize(
+    ("now", "column", "changes"),
+    [
+        *(("int", "bigint", False), ("bigint", "int", True), ("float", "double", False)),
+        *(("double", "float", True), ("int", "double", False), ("bigint", "double", True)),
+        *(("decimal(5,2)", "decimal(7,2)", False), ("decimal(5,2)", "decimal(5,1)", True)),
+        *(("int", "decimal(12,2)", False), ("int", "decimal(5,2)", True), ("double", "int", True)),
+        *(("string", "int", True), ("int", "string", True), ("boolean", "string", True)),
+        *(("timestamp", "timestamp_ntz", False), ("string", "string", False)),
+    ],
+)
+def test_type_with_room_for_every_value_is_taken(now: str, column: str, changes: bool) -> None:
+    assert would_change(DataType.fromDDL(now), DataType.fromDDL(column)) is changes
 
 
 def test_iceberg_partitions_by_transforms(tables: Tables) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from pipeline.reading.records import as_json, put
 from pipeline.steps.running_steps import a_pipeline, fill, rows_of
 
 if TYPE_CHECKING:
@@ -95,6 +96,47 @@ def test_first_record_of_each_key_is_kept(
     )
 
     assert rows_of(spark, pipeline, bootstrap, tmp_path) == [("ann", 0), ("bob", 1)]
+
+
+@pytest.mark.parametrize("sql", ["SELECT user FROM previous", "SELECT user, at FROM previous"])
+def test_late_record_is_a_first_record_where_keys_are_never_forgotten(
+    spark: "SparkSession", bootstrap: str, tmp_path: Path, sql: str
+) -> None:
+    topic = f"late-{len(sql)}"
+    fill(bootstrap, topic, click("ann", 0), click("bob", 600))
+    steps = [{"dedupe": ["user", "at"], "forever": True}, {"sql": sql}]
+    watermark = {"column": "at", "delay": "1 minute"}
+    pipeline = a_pipeline(topic, CLICKS, steps, watermark=watermark)
+
+    def users() -> list[object]:
+        return [row[0] for row in rows_of(spark, pipeline, bootstrap, tmp_path)]
+
+    assert users() == ["ann", "bob"]
+    # Spark heeds the watermark of the batch before the last one.
+    put(bootstrap, topic, *as_json(click("dan", 601)))
+    assert users() == ["dan"]
+
+    put(bootstrap, topic, *as_json(click("eve", 1), click("ann", 0)))
+
+    assert users() == ["eve"]
+
+
+def test_window_behind_keys_that_are_never_forgotten_is_closed_by_the_watermark(
+    spark: "SparkSession", bootstrap: str, tmp_path: Path
+) -> None:
+    clicks = [click("ann", 1), click("ann", 2), click("bob", 3), click("eve", 40)]
+    fill(bootstrap, "counted-once", *clicks)
+    sql = (
+        "SELECT second(window.start) s, count(*) n FROM previous GROUP BY window(at, '10 seconds')"
+    )
+    pipeline = a_pipeline(
+        "counted-once",
+        CLICKS,
+        [{"dedupe": "user", "forever": True}, {"sql": sql}],
+        watermark={"column": "at", "delay": "5 seconds"},
+    )
+
+    assert rows_of(spark, pipeline, bootstrap, tmp_path) == [(0, 2)]
 
 
 def test_step_may_read_any_view_before_it_and_watermark_its_result(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
 from klamm.pipeline.failures.trouble import USAGE, PipelineFailed, failed
@@ -28,6 +29,10 @@ from klamm.pipeline.spec import (
 )
 from klamm.pipeline.steps.loading import NotThere, carry_to_workers, load, look_first_in
 from klamm.pipeline.steps.state import apply_state, prepare_state
+
+# Spark keeps a watermark with the column that has it.
+_WATERMARK = "spark.watermarkDelayMs"
+_ROW = "_klamm_row"
 
 
 @dataclass(slots=True)
@@ -109,10 +114,24 @@ def _apply(spark: SparkSession, before: DataFrame, step: Step) -> DataFrame:
         case DedupeStep():
             columns = list(step.dedupe)
             if step.forever:
-                return before.dropDuplicates(columns)
+                return _first_for_ever(before, columns)
             return before.dropDuplicatesWithinWatermark(columns)
         case StateStep():
             return apply_state(before, step)
+
+
+def _first_for_ever(before: DataFrame, columns: list[str]) -> DataFrame:
+    """Also of late rows. Spark would drop those, but only where a later step reads the column of the watermark; inside of a
+    row it does not see it, and afterwards the column is what it was."""
+    if not any(_WATERMARK in each.metadata for each in before.schema):
+        return before.dropDuplicates(columns)
+    names = [f"_klamm_key_{number}" for number in range(len(columns))]
+    keys = [
+        f.col(f"`{column.replace('`', '``')}`").alias(name, metadata={})
+        for column, name in zip(columns, names, strict=True)
+    ]
+    rows = before.select(*keys, f.struct("*").alias(_ROW))
+    return rows.dropDuplicates(names).select(f"{_ROW}.*")
 
 
 def _made_by_python(step: PythonStep, before: DataFrame) -> DataFrame:

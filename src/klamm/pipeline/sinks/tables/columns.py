@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
 from klamm.pipeline.failures.trouble import sentence_of
+from klamm.pipeline.sinks.tables.types import would_change
 from klamm.pipeline.sinks.trouble import SinkFailed
 from klamm.pipeline.spec.model.sinks import TableSink
 
@@ -24,11 +25,18 @@ def columns_in_ddl(rows: DataFrame) -> str:
     return str(rows._jdf.schema().asNullable().toDDL())
 
 
-def fitted(rows: DataFrame, table: str) -> DataFrame:
-    """The rows with the columns of the table, which has all of theirs afterwards. `table` is a name for SQL."""
+def fitted(rows: DataFrame, table: str, target: str) -> DataFrame:
+    """The rows with the columns of the table, which has all of theirs afterwards. `table` is a name for SQL, `target` one
+    for people. Raises SinkFailed where a value would become another one."""
     spark = rows.sparkSession
-    known = {name.lower() for name in spark.table(table).columns}
-    if new := [name for name in rows.columns if name.lower() not in known]:
+    there = {each.name.lower(): each.dataType for each in spark.table(table).schema}
+    if changed := [
+        (each.name, there[each.name.lower()].simpleString(), each.dataType.simpleString())
+        for each in rows.schema
+        if each.name.lower() in there and would_change(each.dataType, there[each.name.lower()])
+    ]:
+        raise _refused(target, changed)
+    if new := [name for name in rows.columns if name.lower() not in there]:
         added = columns_in_ddl(rows.select(*(f.col(quoted(name)) for name in new)))
         _run(rows, table, f"ALTER TABLE {table} ADD COLUMNS ({added})")
     brought = {name.lower() for name in rows.columns}
@@ -80,6 +88,10 @@ def refusal(
     changed = [] if rows is None else _changed_types(rows, table)
     if not changed:
         return SinkFailed(f"{target} does not take these rows: {sentence_of(error)}")
+    return _refused(target, changed)
+
+
+def _refused(target: str, changed: Sequence[tuple[str, str, str]]) -> SinkFailed:
     name, before, _ = changed[0]
     told = ", ".join(f"{name} was {before} and is {now}" for name, before, now in changed)
     return SinkFailed(

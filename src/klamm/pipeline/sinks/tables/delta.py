@@ -84,7 +84,9 @@ class DeltaUpsert:
             # An append of nothing makes the table, and finds it there the next time.
             empty = batch.limit(0).write.format("delta").mode("ignore")
             empty.partitionBy(*self._sink.partition_by).save(self._path)
-            batch.sparkSession.sql(merge_sql(table, self._sink.key), rows=fitted(rows, table))
+            batch.sparkSession.sql(
+                merge_sql(table, self._sink.key), rows=fitted(rows, table, target)
+            )
         except AnalysisException as error:
             raise refusal(target, error, rows=batch, table=table) from None
         return True

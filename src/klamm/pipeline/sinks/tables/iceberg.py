@@ -57,7 +57,7 @@ class IcebergAppend:
             batch = batch.limit(0)
         _create_if_missing(self._table, self._sink, batch)
         try:
-            writer = fitted(batch, self._table).writeTo(self._table)
+            writer = fitted(batch, self._table, f"table {self._table}").writeTo(self._table)
             for name, value in self._sink.options:
                 writer = writer.option(name, value)
             writer = writer.option(f"snapshot-property.{QUERY_PROPERTY}", self._id)
@@ -105,7 +105,7 @@ class IcebergUpsert:
         rows = last_per_key(batch, self._sink.key, target).localCheckpoint()
         try:
             merge = merge_sql(self._table, self._sink.key)
-            batch.sparkSession.sql(merge, rows=fitted(rows, self._table))
+            batch.sparkSession.sql(merge, rows=fitted(rows, self._table, target))
         except AnalysisException as error:
             raise refusal(target, error, rows=batch, table=self._table) from None
         finally:

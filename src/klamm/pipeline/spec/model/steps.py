@@ -110,7 +110,7 @@ class DedupeStep:
     )
     forever: bool = entry(
         Flag(),
-        "Never forget a key: needs no watermark, and its state grows with the number of keys.",
+        "Never forget a key: needs no watermark, and its state grows with the number of keys. Late records pass, too.",
         default=False,
     )
     from_view: str | None = entry(
