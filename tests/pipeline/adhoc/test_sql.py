@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from cli.commands import Answer
@@ -215,6 +216,97 @@ def test_tables_are_what_they_are_when_they_are_asked(
             rows("SELECT b FROM sql_learned")
         rows("REFRESH sql_learned")
         assert rows("SELECT max(b) FROM sql_learned") == [(3,)]
+
+
+@pytest.fixture(name="desk")
+def a_desk(spark: "SparkSession", bootstrap: str, tmp_path: Path) -> Iterator[Desk]:
+    """Of a shell: more questions are to come."""
+    place = Place(bootstrap=bootstrap, checkpoint="", warehouse=str(tmp_path))
+    with Looker(bootstrap) as looker:
+        session = spark.newSession()
+        yield Desk(session, place, Known(looker, place.warehouse), keeps=True)
+        spark.catalog.clearCache()
+
+
+def reads_memory_alone(desk: Desk, sql: str) -> bool:
+    """Whether Spark would answer without a look into the topic."""
+    plan = desk.ask(f"EXPLAIN {sql}").rows[0][0]
+    assert isinstance(plan, str)
+    return "InMemoryTableScan" in plan
+
+
+SUM = "SELECT count(*), sum(ms) FROM {} WHERE ms > 0"
+
+
+def test_topic_that_was_asked_once_is_not_read_again(desk: Desk, topic: Topic) -> None:
+    name = topic("kept_once", *CLICKS)
+
+    assert desk.ask(SUM.format(name)).rows == [(3, 21)]
+    assert desk.ask(SUM.format(name)).rows == [(3, 21)]
+
+    assert reads_memory_alone(desk, SUM.format(name))
+    # A look at a few records does not wait for all of them.
+    assert not reads_memory_alone(desk, f"SELECT user FROM {name} LIMIT 2")
+
+
+def test_question_sees_what_came_since_the_one_before(
+    bootstrap: str, desk: Desk, topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = topic("kept_growing", *CLICKS)
+    assert desk.ask(SUM.format(name)).rows == [(3, 21)]
+
+    put(bootstrap, name, b'{"ms": 100}')
+    assert desk.ask(SUM.format(name)).rows == [(4, 121)]
+    # So many that they are kept, too.
+    monkeypatch.setattr("klamm.pipeline.adhoc.keeping.FEW", 1)
+    put(bootstrap, name, b'{"ms": 200}')
+    assert desk.ask(SUM.format(name)).rows == [(5, 321)]
+    assert desk.ask(SUM.format(name)).rows == [(5, 321)]
+
+
+def test_topic_that_was_made_again_is_read_again(bootstrap: str, desk: Desk, topic: Topic) -> None:
+    name = topic("kept_again", *CLICKS)
+    assert desk.ask(SUM.format(name)).rows == [(3, 21)]
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin.delete_topics([name])[name].result(20)
+    topic(name, b'{"ms": 1}', b'{"ms": 1}', b'{"ms": 1}', b'{"ms": 1}')
+
+    assert desk.ask(SUM.format(name)).rows == [(4, 4)]
+
+
+def test_records_that_were_deleted_are_not_remembered(
+    bootstrap: str, desk: Desk, topic: Topic
+) -> None:
+    name = topic("kept_deleted", *CLICKS, partitions=1)
+    assert desk.ask(SUM.format(name)).rows == [(3, 21)]
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    (deleted,) = admin.delete_records([TopicPartition(name, 0, 2)]).values()
+    deleted.result(20)
+
+    assert desk.ask(SUM.format(name)).rows == [(1, 9)]
+
+
+def test_topic_whose_records_go_by_their_keys_is_read_each_time(bootstrap: str, desk: Desk) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    config = {"cleanup.policy": "compact"}
+    (made,) = admin.create_topics([NewTopic("kept_compacted", 1, 1, config=config)]).values()
+    made.result(20)
+    put(bootstrap, "kept_compacted", b'{"ms": 1}', key=b"k")
+
+    assert desk.ask(SUM.format("kept_compacted")).rows == [(1, 1)]
+    assert not reads_memory_alone(desk, SUM.format("kept_compacted"))
+
+
+def test_view_of_a_topic_sees_what_the_topic_holds_now(
+    bootstrap: str, desk: Desk, topic: Topic
+) -> None:
+    name = topic("kept_below", *CLICKS)
+    desk.ask(f"CREATE TEMPORARY VIEW slow AS SELECT * FROM {name} WHERE ms > 6")
+    assert desk.ask("SELECT count(*) FROM slow").rows == [(2,)]
+
+    put(bootstrap, name, b'{"ms": 100}')
+
+    assert desk.ask("SELECT count(*) FROM slow").rows == [(3,)]
 
 
 @pytest.mark.parametrize("sql", ["SHOW TABLES", "show tables like 'sql_SHOW*'"])

@@ -23,14 +23,19 @@ if TYPE_CHECKING:
 
 _LOG = "sql.log"
 _SHOWN_LINES = 5
+# To compress what is kept of topics takes as long as to decode it, and saves little.
+_OPTIONS = {"spark.sql.inMemoryColumnarStorage.compressed": "false"}
 
 
 class Asker:
     """Raises CommandError and UsageError, and librdkafka's KafkaException."""
 
-    def __init__(self, known: Known, place: Place, *, limit: int | None) -> None:
+    def __init__(
+        self, known: Known, place: Place, *, limit: int | None, keeps: bool = False
+    ) -> None:
         self.known = known
         self.limit = limit
+        self._keeps = keeps
         self._place = place
         self._desk: Desk | None = None
         self._stack = ExitStack()
@@ -114,12 +119,14 @@ class Asker:
         bring(jars_for(uses), quiet=is_quiet)
         if not is_quiet:
             notice("Spark starts (some seconds)")
-        settings = SessionSettings(name="klamm sql", uses=uses, warehouse=self._place.warehouse)
+        settings = SessionSettings(
+            name="klamm sql", uses=uses, warehouse=self._place.warehouse, options=_OPTIONS
+        )
         log = registry.state_home() / _LOG
         java = JavaStart(log, lambda jvm: check_syntax(jvm, statements))
         with _start_explained(log):
             spark = self._stack.enter_context(a_session(settings, java=java))
-        return Desk(spark, self._place, self.known)
+        return Desk(spark, self._place, self.known, keeps=self._keeps)
 
 
 def _check_text(sql: str) -> None:

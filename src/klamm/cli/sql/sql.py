@@ -101,11 +101,13 @@ def sql(
     with speaking(bootstrap, client) as looker:
         from klamm.cli.sql.asker import Asker
         from klamm.pipeline.adhoc.known import Known
+        from klamm.pipeline.adhoc.statements import split
         from klamm.pipeline.place import Place
 
         place = Place(bootstrap=bootstrap, client=client, checkpoint="", warehouse=lake)
         known = Known(looker, lake, schemas, format, say=notice)
-        with Asker(known, place, limit=limit or None) as asker:
+        keeps = query is None or len(split(query).all) > 1
+        with Asker(known, place, limit=limit or None, keeps=keeps) as asker:
             if query is None and sys.stdin.isatty() and sys.stdout.isatty():
                 from klamm.cli.sql.shell import run_shell
 

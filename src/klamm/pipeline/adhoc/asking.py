@@ -11,22 +11,36 @@ from dataclasses import dataclass, field
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 
 from klamm.pipeline.adhoc.answer import Answer
+from klamm.pipeline.adhoc.keeping import Shelf
 from klamm.pipeline.adhoc.known import Known, NothingOfThatName, in_backticks, same_name, unknown
 from klamm.pipeline.adhoc.lake import full_name, short_name
 from klamm.pipeline.adhoc.mistakes import WrongSql, mistake_of
+from klamm.pipeline.adhoc.sampling import Span
 from klamm.pipeline.names import CATALOG, DEFAULT_NAMESPACE
 from klamm.pipeline.place import Place
 from klamm.pipeline.sources.topics import read_topics_now
 from klamm.pipeline.spec.problems import nearest
 
+# A large partition is read by several cores; a small one is not worth a second consumer.
+_RECORDS_PER_TASK = 100_000
 _TUNING = {
-    # A large partition is read by several cores; a small one is not worth a second consumer.
-    "maxRecordsPerPartition": "250000",
     # Records come out of the consumer in portions of this size, by default 500.
     "kafka.max.poll.records": "5000",
 }
+# Of so many records at each end of a partition the size is looked at.
+_FEW = 20
+# A few records, as they come: to keep all for that would make people wait.
+_GLANCE = re.compile(
+    r"\s*SELECT\s+(?!DISTINCT\b)[^()]+?\sFROM\s+(?:\w+|`(?:[^`]|``)+`)(?:\s+LIMIT\s+\d+)?\s*;?\s*",
+    re.IGNORECASE,
+)
+_EXPLAIN = re.compile(
+    r"\s*EXPLAIN\s+(?:(?:EXTENDED|CODEGEN|COST|FORMATTED)\s+)?(?P<query>(?:SELECT|WITH|FROM)\b.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 _REFRESH = re.compile(
     r"\s*REFRESH\s+(?:TABLE\s+)?(?P<name>\w+|`(?:[^`]|``)+`)\s*;?\s*", re.IGNORECASE
 )
@@ -39,9 +53,11 @@ class Desk:
     spark: SparkSession
     place: Place
     known: Known
-    # Views of ours: the topics by the views' names, and the names of those that show a table.
-    _topics: dict[str, str] = field(default_factory=dict)
-    _tables: list[str] = field(default_factory=list)
+    # Whether more questions are to come, so that it pays to keep what one of them reads.
+    keeps: bool = False
+    _shelf: Shelf = field(default_factory=Shelf)
+    # Of ours, while one question is asked.
+    _views: list[str] = field(default_factory=list)
 
     def ask(self, sql: str, *, limit: int | None = None) -> Answer:
         """The first rows of the result, and whether there are more. Raises WrongSql and NothingOfThatName."""
@@ -49,23 +65,24 @@ class Desk:
             return names.cut(limit)
         if (refresh := _REFRESH.fullmatch(sql)) and self._is_forgotten(_plain(refresh["name"])):
             return Answer([], [])
-        self._drop_what_is_gone()
         try:
+            if explained := _EXPLAIN.fullmatch(sql):
+                # It would show a missing name as its plan.
+                self._resolved(explained["query"])
             rows = self._resolved(sql)
             found = (rows if limit is None else rows.limit(limit + 1)).toArrow()
         except (PySparkException, Py4JJavaError) as error:
             raise WrongSql(mistake_of(error, sql), sql) from error
         finally:
-            # Made anew each time: the table may be another one by then.
-            while self._tables:
-                self.spark.catalog.dropTempView(self._tables.pop())
+            # Made anew each time: topic and table may be others by then, or hold more.
+            while self._views:
+                self.spark.catalog.dropTempView(self._views.pop())
         columns = [column.to_pylist() for column in found.columns]
         return Answer(found.column_names, list(zip(*columns, strict=True))).cut(limit)
 
     def means_topic(self, name: str) -> bool:
         """Whether the topic of this name is what Spark would read: nobody has made a view or table of that name."""
-        is_ours = same_name(name, self._topics) is not None
-        return is_ours or not self.spark.catalog.tableExists(in_backticks(name))
+        return not self.spark.catalog.tableExists(in_backticks(name))
 
     def warm_up(self) -> list[str]:
         """The first question of a session costs seconds more than the second. Gives the names of all functions."""
@@ -101,18 +118,39 @@ class Desk:
         topics = self.known.topics()
         tables = [short for each in self._all_tables() if (short := short_name(each))]
         if topic := same_name(wanted, topics):
-            source = self.known.source_of(topic).source
-            self._view(wanted, read_topics_now(self.spark, source, self.place, tuning=_TUNING))
-            self._topics[wanted] = topic
+            self._view(wanted, self._rows_of(topic, sql))
         elif table := same_name(wanted, tables):
             full = f"{CATALOG}.{DEFAULT_NAMESPACE}.{in_backticks(table)}"
             self._view(wanted, self.spark.table(full))
-            self._tables.append(wanted)
         else:
             raise unknown(wanted, [*topics, *tables])
 
     def _view(self, name: str, rows: DataFrame) -> None:
-        rows.createOrReplaceTempView("`" + name.replace("`", "``") + "`")
+        # A view of what is kept must not be just that, or it goes with the view.
+        rows.filter(f.lit(True)).createOrReplaceTempView("`" + name.replace("`", "``") + "`")
+        self._views.append(name)
+
+    def _rows_of(self, topic: str, sql: str) -> DataFrame:
+        source = self.known.source_of(topic).source
+        extent = self.known.looker.extent(topic)
+
+        def read(spans: list[Span] | None = None) -> DataFrame:
+            count = sum(span.end - span.begin for span in spans or (extent.spans if extent else ()))
+            offsets = {topic: {each.partition: (each.begin, each.end) for each in spans or ()}}
+            return read_topics_now(
+                self.spark,
+                source,
+                self.place,
+                tuning={**_TUNING, "minPartitions": str(1 + count // _RECORDS_PER_TASK)},
+                offsets=offsets if spans else None,
+            )
+
+        if not self.keeps or extent is None or extent.is_compacted or _GLANCE.fullmatch(sql):
+            return read()
+        sizes = [len(value or b"") for value in self.known.looker.sample(topic, per_end=_FEW)]
+        value_bytes = sum(sizes) / max(1, len(sizes))
+        kept = self._shelf.rows_of(topic, extent, value_bytes, read) if extent.records else None
+        return read() if kept is None else kept
 
     def _all_tables(self) -> list[str]:
         found = self.known.tables()
@@ -126,21 +164,12 @@ class Desk:
 
     def _is_forgotten(self, name: str) -> bool:
         """What was learned about a topic is learned anew when it is asked next."""
-        view = same_name(name, self._topics)
-        if view is None:
+        topic = same_name(name, self.known.learned_topics)
+        if topic is None:
             return False
-        self._drop([view])
+        self.known.forget(topic)
+        self._shelf.forget(topic)
         return True
-
-    def _drop_what_is_gone(self) -> None:
-        if self._topics:
-            there = set(self.known.topics())
-            self._drop([view for view, topic in self._topics.items() if topic not in there])
-
-    def _drop(self, views: list[str]) -> None:
-        for view in views:
-            self.spark.catalog.dropTempView(view)
-            self.known.forget(self._topics.pop(view))
 
 
 def _missing_relation(error: AnalysisException) -> str | None:

@@ -45,7 +45,10 @@ class Known:
     _said: set[str] = field(default_factory=set)
 
     def topics(self) -> list[str]:
-        return [each for each in self.looker.topics() if not each.startswith(_INTERNAL)]
+        found = [each for each in self.looker.topics() if not each.startswith(_INTERNAL)]
+        for gone in set(self._learned) - set(found):
+            self.forget(gone)
+        return found
 
     def tables(self) -> list[str] | None:
         """With their namespaces; None where only Spark can look."""
@@ -110,6 +113,10 @@ class Known:
         except (BadSchema, SchemaNeeded):
             own = []  # Avro's schemas are no list of columns
         return [*own, *(each.name for each in METADATA_COLUMNS)]
+
+    @property
+    def learned_topics(self) -> list[str]:
+        return list(self._learned)
 
     def forget(self, topic: str) -> None:
         self._learned.pop(topic, None)

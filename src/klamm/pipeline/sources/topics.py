@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -26,6 +27,8 @@ from klamm.pipeline.spec import (
 
 # To the connector, as an offset.
 EARLIEST_OFFSET = -2
+# Of each topic's partitions.
+Offsets: TypeAlias = Mapping[str, Mapping[int, tuple[int, int]]]
 _RECORD_FIELDS = ("key", "topic", "partition", "offset", "timestamp")
 
 
@@ -50,10 +53,12 @@ def read_topics_now(
     place: Place,
     *,
     tuning: Mapping[str, str] | None = None,
+    offsets: Offsets | None = None,
 ) -> DataFrame:
     """What the topics hold now: the decoded columns and the metadata columns. What is malformed has NULL columns.
 
-    `tuning` are options of the connector that the source's own win over.
+    `tuning` are options of the connector that the source's own win over. With `offsets` only those are read, of each
+    topic's partitions from the first to the second; they must be there.
     """
     if source.start is Edge.LATEST:
         raise SourceFailed(
@@ -62,6 +67,15 @@ def read_topics_now(
     source = replace(source, metadata=True, max_per_batch=None)
     options = connector_options(source, place, there=_there(spark, source, place))
     options = {**(tuning or {}), **options, "includeHeaders": str(source.headers).lower()}
+    if offsets is not None:
+        del options["subscribe"]
+        options["assign"] = json.dumps({topic: list(spans) for topic, spans in offsets.items()})
+        options["startingOffsets"], options["endingOffsets"] = (
+            json.dumps(
+                {topic: {n: s[edge] for n, s in spans.items()} for topic, spans in offsets.items()}
+            )
+            for edge in (0, 1)
+        )
     records = spark.read.format("kafka").options(**options).load()
     return _without_malformed(_behind_a_wall(_decoded(records, source, keep_raw=False)))
 
@@ -69,7 +83,8 @@ def read_topics_now(
 def _behind_a_wall(rows: DataFrame) -> DataFrame:
     """The same rows. Conditions on them stay behind: Spark would move them to the front of the parser, and parse once
     more for each column that they need. A stream has such a wall where it is counted."""
-    return rows.sample(1.0)
+    # A seed, or Spark would compile each such plan anew.
+    return rows.sample(1.0, seed=1)
 
 
 def _without_malformed(rows: DataFrame) -> DataFrame:

@@ -16,6 +16,8 @@ from klamm.pipeline.sources.formats.verdict import CORRUPT_COLUMN, NO_FIT
 NO_OBJECT = "it is no JSON object"
 HALF_A_CHARACTER = "an escape in it is half a character"
 
+# The same as long as the process lives: with new names Spark would compile the same plan anew.
+_KEY, _MARK = (f"klamm{secrets.token_hex(8)}" for _ in range(2))
 # JSON has no such quotes; a user whose records have them may set the option.
 _SINGLE_QUOTES = "allowSingleQuotes"
 # A backslash that is escaped itself, and two escapes that together are a character.
@@ -26,7 +28,7 @@ _HALF_ESCAPE = r"\\u[dD][89a-fA-F]"
 def json_objects(text: Column, columns: StructType, options: Mapping[str, str]) -> Parsed:
     # Spark's parser stops at the end of the first object, and inside another one the text could close that and go on. So
     # it is put into a list, with a mark behind it, under names that nobody knows before.
-    key, mark = (f"klamm{secrets.token_hex(8)}" for _ in range(2))
+    key, mark = _KEY, _MARK
     wide = widened(columns, times=not has_own_times(options))
     assert isinstance(wide, StructType)
     item = StructType([*wide.fields, StructField(mark, BooleanType())])
