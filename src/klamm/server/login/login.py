@@ -177,6 +177,7 @@ class Login:
         if lifetime is not None:
             self._deadline = connection.listener.time() + lifetime / 1000
             dispatch = self.dispatch_in_time
+        self._logins.strangers.leave(connection)
         connection.admit(exchange.principal, dispatch)
         return lifetime or 0
 

@@ -12,6 +12,7 @@ from klamm.metadata.image import ClusterImage
 from klamm.security.sasl.exchange import SaslServer
 from klamm.server.login.login import Login
 from klamm.server.login.mechanisms import OFFERED, Offer
+from klamm.server.login.strangers import Strangers
 from klamm.server.world.ports import World
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Logins:
     ) -> None:
         self._world = world
         self._tasks: set[asyncio.Task[None]] = set()
+        self.strangers = Strangers()
         self._closings: list[Callable[[], Awaitable[None]]] = []
         is_set = _MAX_RECEIVE in settings.static
         self.max_bytes = cast(int, settings.value(_MAX_RECEIVE)) if is_set else _MAX_BYTES

@@ -150,11 +150,15 @@ class Listener:
 
     def opened(self, connection: Connection) -> None:
         self._connections[connection] = None
+        if self._logins is not None:
+            self._logins.strangers.enter(connection)
         if self._is_closed:
             connection.close()
 
     def closed(self, connection: Connection) -> None:
         self._connections.pop(connection, None)
+        if self._logins is not None:
+            self._logins.strangers.leave(connection)
         self._shared.admission.leave(connection.peer_host)
         if self.on_closed is not None:
             self.on_closed(connection)
