@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from klamm.cli.certs.create import broker_settings
+from klamm.cli.certs.folder import broker_settings
 
 START_SECONDS = 30.0
 STOP_SECONDS = 20.0

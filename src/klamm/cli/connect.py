@@ -19,6 +19,7 @@ import typer
 
 from klamm.base.errors import ApiError
 from klamm.base.ids import TopicPartition
+from klamm.cli.client_settings import client_settings
 from klamm.cli.output import CommandError, Format, UsageError
 
 if TYPE_CHECKING:
@@ -56,8 +57,9 @@ Properties = Annotated[
     typer.Option(
         "--property",
         "-X",
-        metavar="KEY=VALUE",
-        help="A librdkafka property, for example security.protocol=ssl.",
+        "--command-config",
+        metavar="KEY=VALUE|FILE",
+        help="A client setting, for example security.protocol=ssl, or a file of them (KLAMM_COMMAND_CONFIG).",
     ),
 ]
 Output = Annotated[
@@ -140,8 +142,12 @@ class Cluster:
     @classmethod
     def at(cls, bootstrap: str, properties: Iterable[str] | None = None) -> Cluster:
         """Checked at once: a refused connection is known in a millisecond, librdkafka would retry for long."""
+        settings = client_settings(properties)
+        named = settings.pop("bootstrap.servers", bootstrap)
+        if bootstrap == DEFAULT_BOOTSTRAP:
+            bootstrap = named
         check_reachable(bootstrap)
-        return cls(bootstrap, key_values(properties, option="-X"))
+        return cls(bootstrap, settings)
 
     def admin(self) -> AdminClient:
         from confluent_kafka.admin import AdminClient

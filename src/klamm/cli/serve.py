@@ -18,11 +18,17 @@ from klamm.base.settings.load import ConfigFile, SettingsError, load
 
 if TYPE_CHECKING:
     from klamm.base.settings.broker import Settings
+    from klamm.cli.secure import SecureFolder
     from klamm.server.node import Ready
 
 USAGE_ERROR = 2
 # Ours, but of the other commands: not the name of a setting.
-_NOT_SETTINGS = {"KLAMM_BOOTSTRAP", "KLAMM_MAVEN_MIRROR"}
+_NOT_SETTINGS = {
+    "KLAMM_BOOTSTRAP",
+    "KLAMM_COMMAND_CONFIG",
+    "KLAMM_STORE_PASSWORD",
+    "KLAMM_MAVEN_MIRROR",
+}
 _LEVELS = ("debug", "info", "warning", "error")
 
 _EPILOG = """\
@@ -34,11 +40,19 @@ Answers go to stdout, the log goes to stderr. Exit codes: 0 stopped, 1 cannot st
 
 def run(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
+    secure = None
+    if options.secure:
+        from klamm.cli.secure import prepare
+
+        secure = prepare(options.data or default_data_directory(os.environ), options.set)
     try:
         settings = read_settings(
             options.config,
             env=os.environ,
-            overrides=_overrides(options.data, options.set),
+            overrides=[
+                *(secure.overrides() if secure is not None else ()),
+                *_overrides(options.data, options.set),
+            ],
             port=options.port,
         )
     except SettingsError as error:
@@ -53,7 +67,7 @@ def run(arguments: Sequence[str]) -> int:
     # Not before the settings are known to be good: a mistake should be told at once.
     from klamm.server.process import serve
 
-    announce = _announcer(as_json=options.json)
+    announce = _announcer(as_json=options.json, secure=secure)
     if not options.memory:
         return serve(settings, announce=announce, ends_with_stdin=options.end_with_stdin)
     from klamm.server.world.memory import memory_directory
@@ -119,7 +133,7 @@ def _overrides(data: str | None, settings: Sequence[str]) -> list[str]:
     return [*([f"log.dirs={os.path.abspath(data)}"] if data is not None else []), *settings]
 
 
-def _announcer(*, as_json: bool) -> Callable[[Ready], None]:
+def _announcer(*, as_json: bool, secure: SecureFolder | None) -> Callable[[Ready], None]:
     def announce(ready: Ready) -> None:
         facts = {
             "address": ready.address,
@@ -129,6 +143,12 @@ def _announcer(*, as_json: bool) -> Callable[[Ready], None]:
             "pid": os.getpid(),
         }
         line = f"klamm ready on {ready.address} (cluster {ready.cluster_id}, data {ready.data})"
+        if secure is not None:
+            secure.write_client_file(ready.address)
+            facts["client_settings"] = str(secure.client_file)
+            line += (
+                f"\nclient settings: {secure.client_file} (klamm topic list --command-config FILE)"
+            )
         print(json.dumps({"event": "ready", **facts}) if as_json else line, flush=True)
 
     return announce
@@ -159,7 +179,13 @@ def _parser() -> argparse.ArgumentParser:
         help="port for clients; 0 takes a free one [default: 9092]",
     )
     add("--data", "-d", metavar="DIR", help="where to keep the data (log.dirs)")
-    add(
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--secure",
+        action="store_true",
+        help="TLS and a SCRAM user, in a new data directory; prints where the client settings are",
+    )
+    where.add_argument(
         "--memory",
         "-m",
         action="store_true",

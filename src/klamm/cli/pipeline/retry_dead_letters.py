@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from klamm.cli.connect import INT64_MAX, Output, Properties, check_reachable, key_values
+from klamm.cli.client_settings import client_settings
+from klamm.cli.connect import INT64_MAX, Output, Properties, check_reachable
 from klamm.cli.output import CommandError, Row, UsageError, notice, show
 from klamm.cli.pipeline.targets import Bootstrap, Execute, NameOrFile, Target, find
 from klamm.pipeline.place import Place
@@ -38,7 +39,7 @@ def retry_dead_letters(
     _check_is_known(found, check)
     place = Place(
         bootstrap=found.bootstrap(bootstrap),
-        client={**found.client, **key_values(properties, option="-X")},
+        client={**found.client, **client_settings(properties)},
         checkpoint="",
         warehouse="",
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from klamm.cli.client_settings import client_settings
 from klamm.cli.connect import (
     DEFAULT_BOOTSTRAP,
     INT32_MAX,
@@ -19,7 +20,6 @@ from klamm.cli.connect import (
     check_reachable,
     command_group,
     explain,
-    key_values,
     run_typer,
 )
 from klamm.cli.output import Format, UsageError, notice
@@ -91,7 +91,7 @@ def sql(
 ) -> None:
     """Ask topics and tables with SQL, once or in a shell."""
     schemas = dict(topic_and_columns(text, format) for text in schema or ())
-    client = key_values(properties, option="-X")
+    client = client_settings(properties)
     check_reachable(bootstrap)
     from klamm.cli.pipeline.targets import check_spark_is_installed
     from klamm.pipeline.running import registry

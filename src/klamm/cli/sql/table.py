@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from klamm.cli.client_settings import client_settings
 from klamm.cli.connect import (
     DEFAULT_BOOTSTRAP,
     Bootstrap,
@@ -18,7 +19,6 @@ from klamm.cli.connect import (
     Properties,
     check_reachable,
     command_group,
-    key_values,
     run_typer,
 )
 from klamm.cli.output import CommandError, UsageError, notice
@@ -82,7 +82,7 @@ def table(
         check_columns(schema, format)
     if name is not None and not re.fullmatch(TABLE.form or "", name):
         raise UsageError(f"--as {name!r} is not {TABLE.words}")
-    client = key_values(properties, option="-X")
+    client = client_settings(properties)
     check_reachable(bootstrap)
     from klamm.cli.pipeline.run import Wishes, run_file
     from klamm.cli.pipeline.targets import check_spark_is_installed
