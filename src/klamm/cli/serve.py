@@ -18,7 +18,7 @@ from klamm.base.settings.load import ConfigFile, SettingsError, load
 
 if TYPE_CHECKING:
     from klamm.base.settings.broker import Settings
-    from klamm.cli.secure import SecureFolder
+    from klamm.cli.certs.secure import SecureFolder
     from klamm.server.node import Ready
 
 USAGE_ERROR = 2
@@ -42,7 +42,7 @@ def run(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     secure = None
     if options.secure:
-        from klamm.cli.secure import prepare
+        from klamm.cli.certs.secure import prepare
 
         secure = prepare(options.data or default_data_directory(os.environ), options.set)
     try:
