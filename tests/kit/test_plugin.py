@@ -164,12 +164,15 @@ def test_the_same_tests_run_against_another_cluster(tmp_path: Path) -> None:
 
         def test_only_klamm(kafka_broker):
             kafka_broker.clock.advance(hours=1)
+
+        def test_only_a_cluster_of_the_kit(kafka_cluster):
+            kafka_cluster.kill(1)
         """,
     )
     with Broker() as elsewhere:
         said = run_pytest(tmp_path, env={"KLAMM_BOOTSTRAP": elsewhere.bootstrap_servers})
 
-        assert "1 passed, 1 skipped" in said
+        assert "1 passed, 2 skipped" in said
         assert "clock needs a broker of klamm's test kit" in said
         assert "orders" in elsewhere.topics()
 

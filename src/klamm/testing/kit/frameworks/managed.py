@@ -21,7 +21,7 @@ class Elsewhere(External):
     """What KLAMM_BOOTSTRAP names. Tests that need more than any Kafka can do are skipped."""
 
     def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("_") or not hasattr(Broker, name):
+        if name.startswith("_") or not (hasattr(Broker, name) or hasattr(Cluster, name)):
             raise AttributeError(name)
         pytest.skip(f"{name} needs a broker of klamm's test kit, and KLAMM_BOOTSTRAP names another")
 
