@@ -14,6 +14,7 @@ from klamm.protocol.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from klamm.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from klamm.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from klamm.protocol.messages.produce import (
     PartitionProduceData,
@@ -291,6 +292,24 @@ def hint(answer: ProduceResponse | FetchResponse, part: object) -> tuple[int, in
     """The error, who leads instead, and where (KIP-951)."""
     error, leader = part.error_code, part.current_leader  # type: ignore[attr-defined]
     return error, leader.leader_id, [each.host for each in answer.node_endpoints]
+
+
+def test_a_follower_tells_of_its_producers_as_the_leader_does() -> None:
+    cluster = a_cluster()
+    asked = TopicRequest(name=TOPIC, partition_indexes=[0])
+
+    async def work() -> list[tuple[int, int]]:
+        await create(cluster)
+        async with a_producer(cluster) as producer:
+            await producer.send_and_wait(TOPIC, b"x")
+        found = []
+        for each in cluster.ids:
+            answer = await channel_to(cluster, each).ask(DescribeProducersRequest(topics=[asked]))
+            (partition,) = answer.topics[0].partitions
+            found.append((partition.error_code, len(partition.active_producers)))
+        return found
+
+    assert cluster.run(work) == [(0, 1)] * 3
 
 
 def test_who_asks_a_follower_or_with_an_old_epoch_is_told_who_leads() -> None:

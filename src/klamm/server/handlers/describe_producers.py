@@ -51,7 +51,8 @@ def _answer(topic: str, index: int, call: Call) -> PartitionResponse:
         if problem := problem_of_name(topic):
             raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
         partition = call.broker.replicas.get(topic, index)
-        partition.check_leader(-1)
+        # A follower's are worth a look as well: Kafka's tool for hanging transactions asks the broker that is named.
+        partition.check_replica_of(-1)
     except ApiError as e:
         return PartitionResponse(partition_index=index, error_code=e.code, error_message=e.message)
     return PartitionResponse(
