@@ -19,7 +19,7 @@ _RULE = re.compile(
     r"\s*(?:(DEFAULT)|RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?))\s*(?:[,\n]|$)"
 )
 _GROUP = re.compile(r"\\(.)|\$(\d)|([^\\$]+|.)", re.DOTALL)
-_SPECIAL = set(',+"\\<>;=')
+_ESCAPES = {each: f"\\{each}" for each in ',+"\\<>;='} | {"\0": "\\00"}
 # RFC 2253 knows these names; any other attribute is written as its number and its bytes.
 _KEYWORDS = {
     "2.5.4.3": "CN",
@@ -122,12 +122,13 @@ def _attribute(attribute: x509.NameAttribute[Any]) -> str:
 
 
 def _escaped(value: str) -> str:
-    text = "".join(f"\\{each}" if each in _SPECIAL else each for each in value)
-    if text.startswith((" ", "#")):
+    inner = value.strip(" ")
+    before = len(value) - len(value.lstrip(" "))
+    after = len(value) - before - len(inner)
+    text = "".join(_ESCAPES.get(each, each) for each in inner)
+    if text.startswith("#") and not before:
         text = "\\" + text
-    if len(value) > 1 and text.endswith(" "):
-        text = text[:-1] + "\\ "
-    return text
+    return "\\ " * before + text + "\\ " * after
 
 
 def _der_value(attribute: x509.NameAttribute[Any]) -> bytes:
