@@ -77,7 +77,6 @@ class ListenerSettings:
         "inter.broker.listener.name",
         Kind.STRING,
         None,
-        effective=False,
         doc="Listener that brokers use among themselves.",
     )
     security_inter_broker_protocol: str = setting(
@@ -85,7 +84,6 @@ class ListenerSettings:
         Kind.STRING,
         "PLAINTEXT",
         one_of=tuple(SecurityProtocol.__members__),
-        effective=False,
         doc="Security protocol between brokers, where no listener is named for it.",
     )
 
