@@ -14,6 +14,7 @@ FOUND_BY = {
     "acknowledges_before_the_isr_has_it": 3,
     "commits_what_one_follower_has": 0,
     "compacts_the_last_value": 0,
+    "cuts_below_the_high_watermark": 20,
     "cuts_to_its_own_high_watermark": 23,
     "forgets_a_partition_of_a_transaction": 0,
     "forgets_its_vote": 1,
