@@ -11,13 +11,14 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from confluent_kafka import ConsumerGroupTopicPartitions
+from confluent_kafka import ConsumerGroupTopicPartitions, Producer
 from confluent_kafka.admin import AdminClient
 
 from klamm.pipeline.failures.trouble import PipelineFailed
 from klamm.pipeline.running import registry
 from klamm.pipeline.running.run import run
 from klamm.pipeline.spec import Edge
+from klamm.testing import Broker
 from pipeline.running.pipelines import SECONDS, Stage, as_values, create, numbers, values
 
 if TYPE_CHECKING:
@@ -211,3 +212,27 @@ def test_continuous_pipeline_writes_as_records_come(stage: Stage) -> None:
     run(pipeline, **stage.how(watch=enough, stop=stop))  # type: ignore[arg-type]
 
     assert values(stage.bootstrap, "flow-out") == as_values(2, 4)
+
+
+def test_secured_cluster_is_read_written_and_told_how_far_it_is(stage: Stage) -> None:
+    topics = {"secured-in": 1, "secured-out": 1}
+    with Broker(topics, security="sasl_ssl", users={"ann": "secret"}, process=True) as broker:
+        settings = {**broker.client_settings("confluent-kafka", "ann"), "log_level": 0}
+        producer = Producer(settings)
+        for number in range(3):
+            producer.produce("secured-in", json.dumps({"n": number}))
+        assert producer.flush(SECONDS) == 0
+        login = {
+            n: str(v) for n, v in settings.items() if n.startswith(("security", "sasl", "ssl"))
+        }
+
+        stage.run_once(
+            numbers("secured", client=login), bootstrap=str(settings["bootstrap.servers"])
+        )
+
+        [query] = stage.reports[-1].queries
+        assert (query.input_records, query.output_records) == (3, 3)
+        group = ConsumerGroupTopicPartitions("pipeline.secured")
+        admin = AdminClient(settings)
+        [asked] = admin.list_consumer_group_offsets([group]).values()
+        assert [each.offset for each in asked.result().topic_partitions] == [3]
