@@ -26,4 +26,5 @@ def test_owners_and_renewers_see_a_token_and_nobody_else_does(
     assert shared in owned_by(ann)
     assert own not in owned_by(ann)
     assert shared in owned_by(ann, "admin")
-    assert shared not in owned_by(ann, "ann")
+    assert shared in owned_by(ann, "ann"), "who may renew it is asked for, too"
+    assert shared not in owned_by(ann, "bob")

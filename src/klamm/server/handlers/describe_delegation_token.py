@@ -28,13 +28,15 @@ def handle(request: DescribeDelegationTokenRequest, call: Call) -> DescribeDeleg
         tokens=[
             _described(token_id, token, token_hmac(str(secret), token_id))
             for token_id, token in call.context.image.delegation_tokens.items()
-            if (owners is None or token.owner in owners) and _may_see(call, token_id, token)
+            if (owners is None or not owners.isdisjoint((token.owner, *token.renewers)))
+            and _may_see(call, token_id, token)
         ]
     )
 
 
 def _may_see(call: Call, token_id: str, token: DelegationTokenImage) -> bool:
     """Whose it is; and where somebody decides such things, who may see this one, or all of its owner's."""
+    # Deviation: without an authorizer Kafka shows everybody all tokens, and with them what logs in as their owners.
     if str(call.principal) in (token.owner, token.requester, *token.renewers):
         return True
     return call.context.authorization is not None and (
