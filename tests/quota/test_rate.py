@@ -1,3 +1,5 @@
+import pytest
+
 from klamm.quota.rate import Rate
 from klamm.quota.token_bucket import TokenBucket
 
@@ -46,3 +48,11 @@ def test_a_bucket_gives_a_seconds_worth_and_fills_again() -> None:
     assert bucket.take(5, 200)
     assert not bucket.take(5, 200)
     assert bucket.is_full(5, 2000)
+
+
+@pytest.mark.parametrize("bound", [5e-324, 1e-9])
+def test_the_longest_pause_still_fits_into_an_answer(bound: float) -> None:
+    rate = Rate(11, 1000)
+    rate.record(1e9, 0)
+
+    assert rate.wait_ms(bound, 0) == 2**31 - 1

@@ -6,6 +6,9 @@ from collections import deque
 
 from klamm.base.clock import Ms
 
+# Answers have 32 bits for it; and the smallest of quotas must not ask for an endless time.
+_LONGEST_MS = (1 << 31) - 1
+
 
 class Rate:
     """So much a second, over at most `windows` windows of `window_ms` each. Times are monotonic."""
@@ -33,7 +36,7 @@ class Rate:
         observed = self._total / elapsed * 1000
         if observed <= bound:
             return 0
-        return int((observed - bound) / bound * elapsed)
+        return int(min((observed - bound) / bound * elapsed, _LONGEST_MS))
 
     def is_idle(self, now: Ms) -> bool:
         self._forget(now)

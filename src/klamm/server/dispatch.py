@@ -42,6 +42,7 @@ _LIST_OFFSETS = 2
 _OFFSET_COMMIT = 8
 _HEARTBEAT = 12
 _API_VERSIONS = 18
+_SASL_AUTHENTICATE = 36
 
 
 Straight = (
@@ -102,7 +103,7 @@ class Dispatcher:
             return self._unsupported_version(connection, api, version, correlation_id)
         call = self._call(connection, api, route, version, correlation_id)
         call.client_id, body_at = read_client_id(frame, client_size, route.has_flexible_header)
-        if self._quotas is not None and not api.needs_cluster_action:
+        if self._quotas is not None and not api.needs_cluster_action and _is_somebody(connection):
             call.quota = RequestQuota(self._quotas, len(frame), self._context.world.turns.time)
         return self._answer(call, frame, body_at)
 
@@ -146,7 +147,7 @@ class Dispatcher:
         if reply is None or isinstance(reply, Parked):
             return reply
         if isinstance(reply, CoroutineType):
-            call.connection.hold(_cost(len(frame)))
+            call.connection.hold(_cost(call.api.key, len(frame)))
             self._spawn(call, request, reply)
             return PARKED
         return call.encode(reply)
@@ -194,8 +195,16 @@ class Dispatcher:
         return response
 
 
-def _cost(size: int) -> int:
+def _is_somebody(connection: Connection) -> bool:
+    """A stranger has no quota, and must not use up that of the client whose id it writes into its header."""
+    return connection.login is None or connection.login.is_done
+
+
+def _cost(key: int, size: int) -> int:
     """What a request of this size may take in memory at most: its frame, and the objects that it was decoded to."""
+    if key == _SASL_AUTHENTICATE:
+        # Bytes, and no objects. Strangers send it: they must not book more than they bring.
+        return 2 * size
     return size + min(64 * size, OBJECT_ROOM)
 
 

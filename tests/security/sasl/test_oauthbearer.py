@@ -1,6 +1,8 @@
 """Tokens: which ones hold, and what becomes of the others."""
 
 import json
+import time
+from base64 import urlsafe_b64encode
 from typing import Any
 
 import jwt
@@ -138,3 +140,26 @@ def test_keys_that_are_none_are_refused(text: bytes) -> None:
 def test_a_new_key_is_told_from_a_wrong_one() -> None:
     with pytest.raises(UnknownKey):
         KEYS.claims(signed(said(), kid="three"))
+
+
+def test_a_long_message_of_a_stranger_is_read_once() -> None:
+    """With a choice of places for the token, the time grew with the square of the length: seconds, for 64 KB."""
+    begun = time.process_time()
+
+    with pytest.raises(LoginRefused, match="malformed"):
+        server().step(b"n,,\x01" + b"auth=Bearer a\x01" * 4600 + b"!")
+
+    assert time.process_time() - begun < 0.2
+
+
+@pytest.mark.parametrize("part", ["header", "claims"])
+def test_a_token_that_is_nested_too_deep_is_refused(part: str) -> None:
+    deep = "[" * 40_000
+    token = (
+        f"{urlsafe_b64encode(deep.encode()).decode().rstrip('=')}.e30.e30"
+        if part == "header"
+        else jwt.PyJWS().encode(deep.encode(), RSA, "RS256", {"kid": "one"})
+    )
+
+    with pytest.raises(LoginRefused, match="not signed as it should"):
+        KEYS.claims(token)

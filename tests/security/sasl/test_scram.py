@@ -147,3 +147,27 @@ def test_secrets_are_not_in_what_is_printed() -> None:
 
     assert credential.stored_key.hex() not in repr(credential)
     assert "stored_key" not in repr(credential)
+
+
+@pytest.mark.parametrize(
+    ("challenge", "why"),
+    [
+        ("r={nonce}x,s=c2FsdA==,i=9999999", "too many"),
+        ("r={nonce}x,s=c2FsdA==,i=100", "iterations only"),
+    ],
+)
+def test_a_server_cannot_choose_how_long_its_client_counts(challenge: str, why: str) -> None:
+    client = ScramClient(SHA_256, "ann", "pear", random.Random(1))
+    nonce = client.first().decode().rpartition("r=")[2]
+
+    with pytest.raises(LoginRefused, match=why):
+        client.step(challenge.format(nonce=nonce).encode())
+
+
+def test_a_last_word_that_is_no_ascii_is_refused_like_any_other() -> None:
+    client = ScramClient(SHA_256, "ann", "pear", random.Random(1))
+    nonce = client.first().decode().rpartition("r=")[2]
+    client.step(f"r={nonce}x,s=c2FsdA==,i=4096".encode())
+
+    with pytest.raises(LoginRefused, match="does not know the password"):
+        client.step("v=ä".encode())

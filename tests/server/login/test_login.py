@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from klamm.base.errors import ErrorCode
+from klamm.base.principal import KafkaPrincipal
 from klamm.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
@@ -20,6 +21,7 @@ from klamm.protocol.messages.describe_user_scram_credentials import (
 from klamm.protocol.messages.metadata import MetadataRequest
 from klamm.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from klamm.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from klamm.security.principal_builder import AuthenticationContext
 from klamm.security.sasl.plain import PlainClient
 from klamm.security.sasl.scram import MECHANISMS, SHA_256, ScramClient, salted_password
 from klamm.server.node import CannotStart
@@ -252,3 +254,62 @@ def test_credentials_are_described_and_never_shown(admin: WireClient, new_name: 
 
     (mine,) = [each for each in everybody.results if each.user == new_name]
     assert [(each.mechanism, each.iterations) for each in mine.credential_infos] == [(1, 5000)]
+
+
+class OnlyAnn:
+    """A principal builder that knows one user, and breaks over another."""
+
+    def __init__(self, configs: object) -> None:
+        pass
+
+    def build(self, context: AuthenticationContext) -> KafkaPrincipal:
+        if context.principal.name == "admin":
+            raise ValueError("there is no such user here")
+        return KafkaPrincipal("User", {"ann": "known"}[context.principal.name])
+
+
+def test_a_user_whom_the_principal_builder_does_not_know_is_refused(tmp_path: Path) -> None:
+    with RunningNode(
+        tmp_path, secured(**{"principal.builder.class": f"{__name__}:OnlyAnn"})
+    ) as node:
+        with WireClient(node.address) as client:
+            answer = log_in(client, ADMIN)
+            assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+            with pytest.raises(ConnectionClosed):
+                client.ask(EVERYTHING)
+        with WireClient(node.address) as client:
+            client.ask(SaslHandshakeRequest(mechanism="PLAIN"), 0)
+            client.send_frame(ADMIN.first())
+            with pytest.raises(ConnectionClosed):
+                client.receive_frame()
+        with WireClient(node.address) as client:
+            assert log_in(client, PlainClient("ann", "another")).error_code == 0
+            assert client.ask(EVERYTHING).brokers
+
+
+def broken_check(user: str, password: str) -> bool:
+    raise LookupError(user)
+
+
+def test_a_check_that_breaks_lets_nobody_in_and_leaves_nobody_waiting(tmp_path: Path) -> None:
+    key = "listener.name.sasl_plaintext.plain.sasl.server.callback.handler.class"
+    with RunningNode(tmp_path, secured(**{key: f"{__name__}:broken_check"})) as node:
+        with WireClient(node.address) as client:
+            assert log_in(client, ADMIN).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+            with pytest.raises(ConnectionClosed):
+                client.ask(SaslAuthenticateRequest(auth_bytes=ADMIN.first()))
+        with WireClient(node.address) as client:
+            client.ask(SaslHandshakeRequest(mechanism="PLAIN"), 0)
+            client.send_frame(ADMIN.first())
+            with pytest.raises(ConnectionClosed):
+                client.receive_frame()
+
+
+def test_a_long_name_of_a_stranger_is_not_logged_in_full(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with RunningNode(tmp_path, secured()) as node, WireClient(node.address) as stranger:
+        log_in(stranger, PlainClient("x" * 60_000, "a guess"))
+
+    (line,) = [text for each in caplog.records if "refused a login" in (text := each.getMessage())]
+    assert len(line) < 1000

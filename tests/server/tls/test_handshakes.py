@@ -297,3 +297,53 @@ def _client_hello(certificates: Certificates) -> bytes:
     with pytest.raises(ssl.SSLWantReadError):
         side.do_handshake()
     return outgoing.read()
+
+
+def test_one_that_breaks_does_not_stop_the_handshakes_of_others() -> None:
+    class Broken:
+        host = "a"
+
+        def shake_hands(self) -> None:
+            raise LookupError
+
+        def fail(self, why: str) -> None:
+            pass
+
+    class Whole(Broken):
+        has_gone_on = False
+
+        def shake_hands(self) -> None:
+            self.has_gone_on = True
+
+    async def test() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+        handshakes = Handshakes()
+        for _ in range(2):
+            whole = Whole()
+            handshakes.step_soon(Broken())
+            handshakes.step_soon(whole)
+            await until(lambda: whole.has_gone_on)  # noqa: B023
+            handshakes.step_soon(Broken())
+            for _ in range(3):
+                await asyncio.sleep(0)
+
+    run(test)
+
+
+def test_a_stranger_sends_no_more_than_is_looked_at(certificates: Certificates) -> None:
+    """The handshakes stand still, and the client sends on: it waits in the kernel, not in our memory."""
+
+    async def test() -> int:
+        async with an_echo(tls=server_settings(certificates)) as served:
+            connection: list[Any] = []
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(Handshakes, "step_soon", lambda _, each: connection.append(each))
+                pair: Pair = await served.connect(tls=None)
+                pair.writer.write(bytes(1 << 20))
+                await until(lambda: bool(connection))
+                for _ in range(200):
+                    await asyncio.sleep(0)
+            assert len(connection) == 1
+            return connection[0]._incoming.pending
+
+    assert run(test) <= 17 * 1024

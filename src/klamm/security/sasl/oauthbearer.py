@@ -16,9 +16,10 @@ from klamm.base.clock import Ms
 from klamm.base.principal import KafkaPrincipal
 from klamm.security.sasl.exchange import USER, LoginRefused
 
+# The first part named auth is the one, and no other place is tried: a stranger's message is read once, however long it is.
 _INITIAL = re.compile(
     rb"[ny],(?:a=(?P<authorization>[^,\x01]*))?,\x01"
-    rb"(?:[A-Za-z]+=[^\x01]*\x01)*?auth=[Bb]earer (?P<token>[A-Za-z0-9\-._~+/]+=*)\x01"
+    rb"(?:(?!auth=)[A-Za-z]+=[^\x01]*\x01)*auth=[Bb]earer (?P<token>[A-Za-z0-9\-._~+/]+=*)\x01"
     rb"(?:[A-Za-z]+=[^\x01]*\x01)*\x01"
 )
 _HEARD = b"\x01"

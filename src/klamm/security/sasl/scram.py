@@ -35,6 +35,8 @@ MECHANISMS = {each.name: each for each in (SHA_256, SHA_512)}
 BY_NUMBER = {each.number: each for each in MECHANISMS.values()}
 
 _NONCE_BYTES = 24
+# Eight times what a broker takes. It is the server that names the number, and the client that has to count.
+_MOST_ITERATIONS = 131_072
 _GS2_HEADER = "n,,"
 _NAME = r"(?:[^=,\x00]|=2C|=3D)+"
 _VALUE = r"[^,\x00]+"
@@ -196,7 +198,7 @@ class ScramClient:
     def step(self, challenge: bytes) -> bytes | None:
         message = _text(challenge)
         if self._expected:
-            if not hmac.compare_digest(message, self._expected):
+            if not hmac.compare_digest(challenge, self._expected.encode()):
                 raise LoginRefused("the server does not know the password either")
             return None
         match = _SERVER_FIRST.fullmatch(message)
@@ -205,6 +207,8 @@ class ScramClient:
         iterations = int(match["iterations"])
         if iterations < self._scram.min_iterations:
             raise LoginRefused(f"the server asks for {iterations} iterations only")
+        if iterations > _MOST_ITERATIONS:
+            raise LoginRefused(f"the server asks for {iterations} iterations, which is too many")
         salted = salted_password(self._scram, self._password, _decoded(match["salt"]), iterations)
         credential = credential_of(self._scram, salted, b"", iterations)
         bare = f"c={b64encode(_GS2_HEADER.encode()).decode()},r={match['nonce']}"

@@ -37,7 +37,7 @@ class SigningKeys:
         self._keys: dict[str | None, tuple[Any, Sequence[str]]] = {}
         try:
             described = json.loads(text)["keys"][:_MAX_KEYS]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise ValueError("it is no JSON Web Key Set") from None
         for each in described:
             try:
@@ -60,7 +60,7 @@ class SigningKeys:
                 raise LoginRefused(f"its token is signed with {algorithm!r}")
             key, allowed = self._key(key_id)
             claims = json.loads(self._jws.decode(token, key, algorithms=list(allowed)))
-        except (self._invalid, ValueError) as e:
+        except (self._invalid, ValueError, RecursionError) as e:
             raise LoginRefused(
                 f"its token is not signed as it should be: {type(e).__name__}"
             ) from None

@@ -78,7 +78,9 @@ class Audit:
         )
 
     def login_failed(self, *, listener: str, host: str, mechanism: str, reason: str) -> None:
-        self._note("login-failed", listener=listener, host=host, mechanism=mechanism, reason=reason)
+        self._note(
+            "login-failed", listener=listener, host=host, mechanism=mechanism, reason=_short(reason)
+        )
 
     # -- writing ------------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,8 @@ from klamm.server.authorization.rights import Right
 
 # A client that asks for more names than that begins anew.
 _MOST = 4096
+# No resource has a longer name; whoever asks for one is not to fill the memory with it.
+_LONGEST_NAME = 249
 
 
 class Grants:
@@ -33,5 +35,6 @@ class Grants:
             found = authorizer.authorize(self._who, right.operation, right.resource_type, name)
             if len(self.known) >= _MOST:
                 self.known.clear()
-            self.known[key] = found
+            if len(name) <= _LONGEST_NAME:
+                self.known[key] = found
         return found

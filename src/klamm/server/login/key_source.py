@@ -67,6 +67,7 @@ class KeySource:
             except TimeoutError:
                 pass
             self._wanted.clear()
+            self._looked_at = self._world.clock.monotonic()
             try:
                 self._take(await self._world.workers.run(self._read))
             except ValueError as e:
@@ -86,7 +87,6 @@ class KeySource:
             raise ValueError(f"{self._url}: {e}") from None
 
     def _take(self, text: bytes) -> None:
-        self._looked_at = self._world.clock.monotonic()
         try:
             self._keys = SigningKeys(text)
         except ValueError as e:

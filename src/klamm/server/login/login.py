@@ -34,6 +34,8 @@ _API_VERSIONS = 18
 _AUTHENTICATE = 36
 # A client that logs in again more often than this is not asked who it is each time.
 _BETWEEN_LOGINS_SECONDS = 1.0
+# In the log: strangers choose part of it.
+_LONGEST_REASON = 300
 
 
 class State(Enum):
@@ -80,6 +82,10 @@ class Login:
     def max_bytes(self) -> int:
         """The largest frame of a stranger."""
         return self._logins.max_bytes
+
+    @property
+    def is_done(self) -> bool:
+        return self.state is State.DONE
 
     def takes_too_long(self, now: float, seconds: float) -> bool:
         return self.state is not State.DONE and now - self._since > seconds
@@ -144,20 +150,27 @@ class Login:
     async def _step(self, connection: Connection, token: bytes) -> tuple[bytes, Ms]:
         exchange = self._exchange
         assert exchange is not None
+        has_failed = True
         try:
             if exchange.is_slow:
                 answer = await self._logins.in_a_thread(lambda: exchange.step(token))
             else:
                 answer = exchange.step(token)
-            if not exchange.is_done:
-                return answer, 0
-            self._check_same(exchange)
+            lifetime: Ms = 0
+            if exchange.is_done:
+                self._check_same(exchange)
+                lifetime = self._end(connection, exchange)
+            has_failed = False
+            return answer, lifetime
         except LoginRefused as e:
             await self._refuse(connection, e)
             raise ApiError(
                 ErrorCode.SASL_AUTHENTICATION_FAILED, e.told or self._invalid()
             ) from None
-        return answer, self._end(connection, exchange)
+        finally:
+            # Also where a check of somebody's own goes wrong in a way of its own.
+            if has_failed:
+                self.state = State.FAILED
 
     def _check_same(self, exchange: SaslServer) -> None:
         before = self._principal
@@ -170,31 +183,36 @@ class Login:
 
     def _end(self, connection: Connection, exchange: SaslServer) -> Ms:
         lifetime = self._logins.lifetime(exchange.expires_at)
-        self.state = State.DONE
         self._exchange = None
         self._principal = exchange.principal
         dispatch: Callable[[Connection, memoryview], Answer | Parked | None] = self._behind
         if lifetime is not None:
             self._deadline = connection.listener.time() + lifetime / 1000
             dispatch = self.dispatch_in_time
+        try:
+            connection.admit(exchange.principal, dispatch)
+        except ValueError as e:
+            # The principal builder knows nobody of that name.
+            raise LoginRefused(str(e)) from None
+        self.state = State.DONE
         self._logins.strangers.leave(connection)
-        connection.admit(exchange.principal, dispatch)
         return lifetime or 0
 
     async def _refuse(self, connection: Connection, error: LoginRefused) -> None:
         """Who guesses passwords is to wait for each answer."""
         self.state = State.FAILED
+        why = str(error)[:_LONGEST_REASON]
         connection.listener.complain(
             "refused a login",
             f"{connection.peer_host}:{connection.peer_port}",
-            f"{error} mechanism={self._mechanism} listener={connection.listener.name}",
+            f"{why} mechanism={self._mechanism} listener={connection.listener.name}",
         )
         if connection.listener.audit is not None:
             connection.listener.audit.login_failed(
                 listener=connection.listener.name,
                 host=connection.peer_host,
                 mechanism=self._mechanism or "",
-                reason=str(error),
+                reason=why,
             )
         await asyncio.sleep(self._logins.failure_delay_seconds)
 
@@ -215,8 +233,9 @@ class Login:
     async def _answer_bare(self, connection: Connection, token: bytes) -> None:
         try:
             answer, _ = await self._step(connection, token)
+            connection.finish((_SIZE.pack(len(answer)) + answer,))
         except ApiError:
             connection.finish(None)
-            connection.close()
-            return
-        connection.finish((_SIZE.pack(len(answer)) + answer,))
+        finally:
+            if self.state is State.FAILED:
+                connection.close()

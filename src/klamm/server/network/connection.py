@@ -115,20 +115,28 @@ class Connection(Outgoing):
             self._learn_name(names, transport)
 
     def _learn_name(self, names: CertificateNames | None, transport: asyncio.BaseTransport) -> None:
+        has_name = False
         try:
             principal = self.principal
             if names is not None:
                 principal = names.principal_of(transport.get_extra_info("peer_certificate"))
             self.principal = self._built(principal)
+            has_name = True
         except ValueError as e:
             self.refuse(str(e))
+        finally:
+            # Whatever went wrong in a builder of somebody's own: who has no name does not stay as nobody.
+            if not has_name:
+                self.close()
 
     def _built(self, principal: KafkaPrincipal) -> KafkaPrincipal:
         """As principal.builder.class has it. ValueError: there is nobody of that name."""
         builder = self.listener.principal_builder
         if builder is None:
             return principal
-        return builder.build(AuthenticationContext(self.listener.name, self.peer_host, principal))
+        built = builder.build(AuthenticationContext(self.listener.name, self.peer_host, principal))
+        # Another name makes no other login of it.
+        return built._replace(is_token=principal.is_token)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._transport is None and exc is not None:
@@ -220,6 +228,9 @@ class Connection(Outgoing):
 
     def mute(self, seconds: float) -> None:
         """Read nothing of it for so long."""
+        if self._transport is None or self._blocked & CLOSING:
+            # Gone while its request was waiting; a timer would keep it in memory.
+            return
         self._block(MUTED)
         if self._muted is not None:
             self._muted.cancel()
@@ -308,9 +319,10 @@ class Connection(Outgoing):
         if self.has_stopped(now, limits.frame_seconds):
             return "its answer is not read" if self._blocked else "half a request"
         if self._blocked:
-            # With requests waiting behind a parked one we do not read, and would not notice that the client is gone.
-            is_blind = self._held is not None and self._has_idled(now)
-            return "it waits too long" if is_blind else None
+            # With requests waiting behind a parked one, or a quota used up for long, we do not read, and would not notice
+            # that the client is gone.
+            is_blind = self._held is not None or self._blocked & MUTED
+            return "it waits too long" if is_blind and self._has_idled(now) else None
         if not self._has_asked and now - self._moved_at > limits.first_request_seconds:
             has_begun = self._partial is not None and self._partial.filled >= LEAST_PROGRESS
             return None if has_begun else "no request"

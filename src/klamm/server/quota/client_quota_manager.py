@@ -23,7 +23,7 @@ from klamm.quota.rate import Rate
 from klamm.quota.token_bucket import TokenBucket
 
 _OF_CLIENTS = (PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE, REQUEST_PERCENTAGE)
-# Clients may invent names: from so many on, those that are silent are forgotten.
+# Clients may invent names: from so many on, and whenever they are twice as many again, those that are silent are forgotten.
 _MANY = 10_000
 
 _Sharers = tuple[str | None, str | None]
@@ -37,6 +37,7 @@ class ClientQuotaManager:
         self._bounds: dict[tuple[str, str, str], Bound | None] = {}
         self._rates: dict[tuple[str, _Sharers], Rate] = {}
         self._buckets: dict[str, TokenBucket] = {}
+        self._many_rates = self._many_buckets = _MANY
         self._watchers: list[Callable[[bool], None]] = []
         # Whether any client may have to wait; and whether any address may.
         self.is_active = False
@@ -70,10 +71,11 @@ class ClientQuotaManager:
             return 0
         rate = self._rates.get((key, bound.shared_by))
         if rate is None:
-            if len(self._rates) >= _MANY:
+            if len(self._rates) >= self._many_rates:
                 self._rates = {
                     at: each for at, each in self._rates.items() if not each.is_idle(now)
                 }
+                self._many_rates = max(_MANY, 2 * len(self._rates))
             rate = self._rates[key, bound.shared_by] = Rate(self._windows, self._window_ms)
         rate.record(amount, now)
         return rate.wait_ms(bound.rate, now)
@@ -98,10 +100,11 @@ class ClientQuotaManager:
             return True
         bucket = self._buckets.get(host)
         if bucket is None:
-            if len(self._buckets) >= _MANY:
+            if len(self._buckets) >= self._many_buckets:
                 self._buckets = {
                     at: each for at, each in self._buckets.items() if not each.is_full(allowed, now)
                 }
+                self._many_buckets = max(_MANY, 2 * len(self._buckets))
             bucket = self._buckets[host] = TokenBucket(allowed, now)
         return bucket.take(allowed, now)
 

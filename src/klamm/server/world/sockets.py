@@ -140,10 +140,14 @@ class Sockets:
 
     def get(self, url: str, seconds: float) -> bytes:
         # Loaded here: few nodes ever need it.
+        from http.client import HTTPException
         from urllib.request import urlopen
 
-        with urlopen(url, timeout=seconds) as answer:
-            return bytes(answer.read(_LONGEST_DOCUMENT))
+        try:
+            with urlopen(url, timeout=seconds) as answer:
+                return bytes(answer.read(_LONGEST_DOCUMENT))
+        except HTTPException as e:
+            raise OSError(f"it does not speak HTTP: {type(e).__name__}") from e
 
     async def connect(
         self, host: str, port: int, protocol: asyncio.BufferedProtocol, tls: str | None = None

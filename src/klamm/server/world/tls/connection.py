@@ -42,6 +42,7 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
         "_is_choked",
         "_is_closing",
         "_is_paused",
+        "_is_queued",
         "_is_secured",
         "_outgoing",
         "_reason",
@@ -74,7 +75,7 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._is_secured = self._is_paused = self._is_choked = self._is_closing = False
-        self._has_ended = False
+        self._has_ended = self._is_queued = False
         self._reason: HandshakeFailed | None = None
         # For who waits until it can speak.
         self.secured: asyncio.Future[None] | None = None
@@ -113,6 +114,9 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         if not self._is_secured:
             self._incoming.write(_RECEIVED[:nbytes])
+            # Until it is its turn: a stranger must not send more than is looked at.
+            self._is_queued = True
+            self._below.pause_reading()
             self._handshakes.step_soon(self)
             return
         at = 0
@@ -149,6 +153,9 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
         """As far as it goes with what has come."""
         if self._is_closing or self._is_secured:
             return
+        if self._is_queued:
+            self._is_queued = False
+            self._below.resume_reading()
         try:
             tls = self._tls
             if tls is None:

@@ -78,12 +78,15 @@ class Handshakes:
     def _step(self) -> None:
         end = perf_counter() + _TURN_SECONDS
         queue = self._queue
-        while queue and perf_counter() < end:
-            queue.popleft().shake_hands()
-        if queue:
-            asyncio.get_running_loop().call_soon(self._step)
-        else:
-            self._is_stepping = False
+        try:
+            while queue and perf_counter() < end:
+                queue.popleft().shake_hands()
+        finally:
+            # Whatever one of them runs into, the others go on.
+            if queue:
+                asyncio.get_running_loop().call_soon(self._step)
+            else:
+                self._is_stepping = False
 
     def _give_up(self) -> None:
         loop = asyncio.get_running_loop()
