@@ -19,4 +19,4 @@ async def test_blocks_of_the_page_run(klamm_address: str) -> None:
         if inspect.iscoroutine(result):
             await result
 
-    assert len(blocks) == 4
+    assert len(blocks) == 5

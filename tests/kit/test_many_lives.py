@@ -72,13 +72,15 @@ def test_nothing_stays_of_brokers_in_threads() -> None:
 
 
 def test_nothing_stays_of_brokers_in_processes() -> None:
+    # Those of fixtures that other tests of this process share.
+    others = children()
     live(process=True)
     threads, files, memory = threading.active_count(), descriptors(), resident_bytes()
 
     for _ in range(max(1, LIVES // 10)):
         live(process=True)
 
-    assert children() == []
+    assert children() == others
     assert threading.active_count() == threads
     assert descriptors() == files
     assert resident_bytes() - memory < MOST_GROWTH_BYTES

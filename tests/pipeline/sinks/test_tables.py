@@ -191,6 +191,7 @@ def test_value_is_not_made_another_one_to_fit_the_table(
     assert tables.rows(sink) == [("ann", 1, "/"), ("bob", 2, "/")]
 
 
+@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(
     ("now", "column", "changes"),
     [

@@ -9,7 +9,9 @@ import typer
 
 from klamm.cli.certs.folder import make
 from klamm.cli.connect import Output
-from klamm.cli.output import CommandError, show
+from klamm.cli.output import CommandError, UsageError, show
+
+_LONGEST_HOST = 253
 
 
 def create(
@@ -39,6 +41,12 @@ def create(
 
     For development. Whoever has ca.key can make certificates that the cluster believes.
     """
+    for host in hosts or ():
+        if not host.isascii() or not host.strip() or len(host) > _LONGEST_HOST:
+            raise UsageError(
+                f"{host[:60]!r} is not the name of a host",
+                hint="names with other signs than those of ASCII are written as xn--...",
+            )
     try:
         made = make(directory, names or ["broker", "client"], hosts=hosts or (), password=password)
     except OSError as e:
