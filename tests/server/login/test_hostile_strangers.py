@@ -1,6 +1,7 @@
 """What strangers send is theirs to pay for: neither the memory nor the quotas of clients are used up with it."""
 
-from contextlib import ExitStack
+import threading
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from klamm.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from klamm.security.sasl.plain import PlainClient
 from server.login.logging_in import log_in, secured
 from server.running_node import RunningNode
-from server.wire_client import WireClient
+from server.wire_client import ConnectionClosed, WireClient
 
 ADMIN = PlainClient("admin", "a secret")
 VERSIONS = ApiVersionsRequest(client_software_name="a", client_software_version="1")
@@ -61,3 +62,61 @@ def test_a_stranger_uses_up_nobodys_quota(tmp_path: Path) -> None:
             throttled = [stranger.ask(VERSIONS, 3).throttle_time_ms for _ in range(3)]
 
     assert throttled == [0, 0, 0]
+
+
+def test_who_sends_on_while_it_logs_in_is_closed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = secured(**{"connection.failed.authentication.delay.ms": 10_000})
+    with RunningNode(tmp_path, settings) as node, WireClient(node.address) as stranger:
+        stranger.ask(SaslHandshakeRequest(mechanism="PLAIN"))
+        stranger.send(SaslAuthenticateRequest(auth_bytes=PlainClient("admin", "no").first()))
+        with suppress(OSError):
+            stranger.send_frame(bytes(1 << 20))
+        with pytest.raises((ConnectionClosed, OSError)):
+            stranger.receive_frame()
+
+    assert "more than a login" in caplog.text
+
+
+class SlowDirectory:
+    """Whoever checks passwords far away: how many wait for it at once."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.waiting = self.most = 0
+        self.is_crowded = threading.Event()
+        self.answers = threading.Event()
+
+    def __call__(self, user: str, password: str) -> bool:
+        with self.lock:
+            self.waiting += 1
+            self.most = max(self.most, self.waiting)
+            if self.waiting >= 4:
+                self.is_crowded.set()
+        self.answers.wait(30)
+        with self.lock:
+            self.waiting -= 1
+        return True
+
+
+DIRECTORY = SlowDirectory()
+
+
+def test_slow_checks_of_passwords_leave_threads_for_others(tmp_path: Path) -> None:
+    key = "listener.name.sasl_plaintext.plain.sasl.server.callback.handler.class"
+    settings = secured(**{key: f"{__name__}:DIRECTORY"})
+    with RunningNode(tmp_path, settings) as node, ExitStack() as stack:
+        strangers = [stack.enter_context(WireClient(node.address)) for _ in range(12)]
+        for stranger in strangers:
+            stranger.ask(SaslHandshakeRequest(mechanism="PLAIN"))
+            stranger.send(SaslAuthenticateRequest(auth_bytes=ADMIN.first()))
+        assert DIRECTORY.is_crowded.wait(30)
+        with WireClient(node.address) as other:
+            for _ in range(20):
+                other.ask(VERSIONS, 3)
+        DIRECTORY.answers.set()
+        for stranger in strangers:
+            stranger.receive_frame()
+
+    assert DIRECTORY.most == 4

@@ -79,6 +79,8 @@ def _write(directory: Path, name: str, issued: Issued, password: str | None) -> 
 def _write_file(path: Path, content: bytes) -> None:
     """Whoever reads a key is who it names."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _ONLY_ME), "wb") as file:
+        # One that was there before may have been open to all.
+        os.fchmod(file.fileno(), _ONLY_ME)
         file.write(content)
 
 

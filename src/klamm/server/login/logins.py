@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 # Deviation: Kafka's default is eight times as much. Whoever has longer tokens sets it.
 _MAX_BYTES = 64 * 1024
+# Checks of passwords that are under way in threads. There are a few threads more: others need them, too.
+_SLOW_CHECKS = 4
 _MAX_RECEIVE = "sasl.server.max.receive.size"
 
 
@@ -33,6 +35,7 @@ class Logins:
     ) -> None:
         self._world = world
         self._tasks: set[asyncio.Task[None]] = set()
+        self._slow_checks = asyncio.Semaphore(_SLOW_CHECKS)
         self.strangers = Strangers()
         self._closings: list[Callable[[], Awaitable[None]]] = []
         is_set = _MAX_RECEIVE in settings.static
@@ -71,7 +74,8 @@ class Logins:
         return min(ends, default=None)
 
     async def in_a_thread(self, work: Callable[[], T]) -> T:
-        return await self._world.workers.run(work)
+        async with self._slow_checks:
+            return await self._world.workers.run(work)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -428,6 +428,9 @@ class Connection(Outgoing):
         """
         if self._blocked & CLOSING:
             return
+        if end - at > self._max_size and self.login is not None and not self.login.is_done:
+            self.refuse("it sends more than a login before it has logged in")
+            return
         assert self._held is None, "nothing is read while requests wait"
         rest = view[at:end]
         is_shared = view.obj is self._buffers.shared.obj
