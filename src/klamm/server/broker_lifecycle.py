@@ -116,6 +116,7 @@ class BrokerLifecycle:
 
     async def _register_until(self, deadline: Ms) -> None:
         has_told = False
+        refusal: str | None = None
         wait_ms = _PATIENCE_MS
         while True:
             left_ms = deadline - self._clock.monotonic()
@@ -125,8 +126,11 @@ class BrokerLifecycle:
                 if e.code is ErrorCode.KAFKA_STORAGE_ERROR:
                     raise CannotJoin(e.message) from e
                 problem = self._problem(e)
+                if e.code is not ErrorCode.REQUEST_TIMED_OUT:
+                    refusal = problem
                 if self._is_of_another_cluster(e) or left_ms <= 0:
-                    raise CannotJoin(problem) from e
+                    # That the last try had no time left is not why.
+                    raise CannotJoin(refusal or problem) from e
                 if not has_told:
                     log.warning("not registered yet, trying again: %s", problem)
                     has_told = True
