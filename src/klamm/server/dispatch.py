@@ -1,4 +1,7 @@
-"""From a frame to its answer: header, API, decode, handle, encode. Holds the only `except Exception` of the broker."""
+"""From a frame to its answer: header, API, decode, handle, encode.
+
+Here a bug becomes an answer, and in the two produces, which must answer for what they have appended before it.
+"""
 
 from __future__ import annotations
 
